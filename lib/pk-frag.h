@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef PK_FRAG_H
+#define PK_FRAG_H 1
+
+/* Cutting one IPv4 or IPv6 packet into fragments (RFC 791, 3.2; RFC 8200,
+ * 4.5).
+ *
+ * An iterator that fills buffers of the caller's, so that the caller says
+ * where fragments live.  A packet that is a fragment itself (4->6: its
+ * fragment header is there already) is cut further, its offset and M flag
+ * kept right.  A partial transport checksum must be completed before.
+ *
+ *     struct pk_frag frag;
+ *     pk_frag_init(&frag, &pk);
+ *     while ((n = pk_frag_next(&frag, buf, sizeof buf)) > 0) {
+ *         ...'n' bytes at 'buf' are one IP packet...
+ *     } */
+
+#include "pk.h"
+
+struct pk_frag {
+    const struct pk *pk;
+    uint32_t unfrag_bytes;   /* Header bytes that each fragment repeats. */
+    uint32_t payload_ofs;    /* First payload byte not yet sent. */
+    uint32_t mtu;
+    /* Members private to pk-frag.c follow. */
+    uint32_t payload_end;
+    uint32_t base_offset;    /* Offset of the packet if it is a fragment. */
+    uint8_t next_header;
+    bool more;
+};
+
+/* Prepares to cut 'pk', a valid packet with pk->frag_mtu != 0, which must stay
+ * unchanged until the last fragment was taken. */
+void pk_frag_init(struct pk_frag *, const struct pk *pk);
+
+/* Writes the next fragment into the 'size' bytes at 'buf' and returns its
+ * length in bytes, at most pk->frag_mtu; 0 behind the last one; -ENOSPC if
+ * 'size' is too small. */
+int pk_frag_next(struct pk_frag *, uint8_t *buf, size_t size);
+
+#endif /* pk-frag.h */

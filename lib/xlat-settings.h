@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef XLAT_SETTINGS_H
+#define XLAT_SETTINGS_H 1
+
+/* The knobs of a zone, in the form the packet path reads them.
+ *
+ * Each is one key of a zone's other_config; xlat-settings.def has the keys,
+ * their ranges and defaults, and is what the parser and the commands' help
+ * are made from. */
+
+#include "pk.h"
+
+enum xlat_udp_zero {
+    XLAT_UDP_ZERO_DROP,
+    XLAT_UDP_ZERO_COMPUTE,
+    XLAT_UDP_ZERO_FORWARD,
+};
+
+enum xlat_hairpin {
+    XLAT_HAIRPIN_NONE,
+    XLAT_HAIRPIN_SIMPLE,         /* RFC 7757, 4.2.1. */
+    XLAT_HAIRPIN_INTRINSIC,      /* RFC 7757, 4.2.2. */
+};
+
+enum xlat_miss {
+    XLAT_MISS_DROP,
+    XLAT_MISS_PASS,
+};
+
+struct xlat_settings {
+    uint32_t mtu4;               /* IPv4 side's MTU, bytes. */
+    uint32_t mtu6;               /* IPv6 side's MTU, bytes. */
+    uint32_t lowest_ipv6_mtu;    /* Fragments 4->6 are no larger. */
+    enum xlat_udp_zero udp_zero_checksum;
+    enum xlat_hairpin hairpin;
+    enum xlat_miss miss;
+    int tos_override;            /* 6->4: -1 copies the traffic class, 0..255
+                                  * replaces it. */
+    bool reset_traffic_class;    /* 4->6: traffic class 0 (RFC 7915, 4.1). */
+    bool wkp_non_global;         /* Translate non-global IPv4 addresses under
+                                  * 64:ff9b::/96 all the same. */
+    uint32_t icmp_error_rate;    /* Errors made here, a second; 0: none. */
+    uint32_t icmp_error_burst;   /* ... at once. */
+    pk_be32 icmp_source4;        /* Source of ICMPv4 errors made here; 0: a
+                                  * pool4 address, or else the destination of
+                                  * the packet that it is about. */
+    struct in6_addr icmp_source6; /* Likewise, ICMPv6. */
+};
+
+#endif /* xlat-settings.h */

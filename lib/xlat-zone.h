@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef XLAT_ZONE_H
+#define XLAT_ZONE_H 1
+
+/* A zone: configuration, compiled for the packet path, and its counters.
+ *
+ * A 'struct xlat_zone' is immutable.  To change one, a caller compiles the
+ * new configuration with the old zone as 'prev' and swaps a pointer, so a
+ * packet sees the old configuration or the new one, whole.  Counters are
+ * shared by both and never fall.  The caller destroys the old zone once no
+ * thread can be inside xlat_run() with it (its own RCU or QSBR says when). */
+
+#include "xlat.h"
+
+struct xlat_conf;                  /* xlat-conf.h */
+
+enum xlat_kind {
+    XLAT_KIND_SIIT,
+    XLAT_KIND_ILA,
+};
+
+/* Compiles 'conf' into '*zonep'.  'prev', which may be null, is the zone that
+ * the new one replaces: counters go on.  'conf' remains the caller's.
+ *
+ * Returns 0, or a positive errno with '*errorp' set to a sentence that the
+ * caller frees: EINVAL (the configuration contradicts itself; nothing of it
+ * is used), ENOMEM. */
+int xlat_zone_create(const struct xlat_conf *conf,
+                     const struct xlat_zone *prev,
+                     struct xlat_zone **zonep, char **errorp);
+
+void xlat_zone_destroy(struct xlat_zone *);
+
+enum xlat_kind xlat_zone_kind(const struct xlat_zone *);
+uint32_t xlat_zone_number(const struct xlat_zone *);
+
+/* A copy of a zone's counters.
+ * packets == translated + replies + passed + sum of drops[], once no thread
+ * is inside xlat_run().  A reply's reason is counted in 'reply_reasons', not in
+ * 'drops'. */
+struct xlat_counters {
+    uint64_t packets;
+    uint64_t bytes;                /* IP bytes, before translation. */
+    uint64_t translated;
+    uint64_t translated_46;        /* Of these, IPv4 to IPv6, ... */
+    uint64_t translated_64;        /* ... IPv6 to IPv4, ... */
+    uint64_t translated_66;        /* ... IPv6 to IPv6 (hairpin, ILA). */
+    uint64_t fragmented;           /* Of these, to be sent as fragments. */
+    uint64_t passed;
+    uint64_t replies;
+    uint64_t replies_limited;      /* Errors not made, for the rate limit;
+                                    * their packets are in drops[]. */
+    uint64_t drops[XLAT_N_DROPS];
+    uint64_t reply_reasons[XLAT_N_DROPS];
+};
+
+void xlat_zone_get_counters(const struct xlat_zone *, struct xlat_counters *);
+
+/* Calls 'cb' for each of the zone's counters by its name, as OVSDB's
+ * 'statistics' and the commands show them ("packets", "translated",
+ * "drop-no-mapping", "reply-ttl", ...). */
+void xlat_counters_for_each(const struct xlat_counters *,
+                            void (*cb)(const char *name, uint64_t value,
+                                       void *aux), void *aux);
+
+#endif /* xlat-zone.h */
