@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Flexiv authors
+
+EXTRA_DIST += offload/README.md

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Flexiv authors
+
+# Commands.  Each lists its sources, its objects' libraries and its manual
+# page:
+#
+#   bin_PROGRAMS += utilities/flex-pcap
+#   utilities_flex_pcap_SOURCES = utilities/flex-pcap.c
+#   utilities_flex_pcap_LDADD = lib/libxlat.a $(JANSSON_LIBS) $(PCAP_LIBS)
+#   dist_man_MANS += utilities/flex-pcap.1
+#
+# A script: dist_bin_SCRIPTS += utilities/NAME.
