@@ -6,11 +6,33 @@
 
 noinst_LIBRARIES += lib/libxlat.a
 lib_libxlat_a_SOURCES = \
-	lib/pk.h \
+	lib/ila.h \
 	lib/pk-frag.h \
-	lib/xlat.h \
+	lib/pk.h \
+	lib/xlat-6052.c \
+	lib/xlat-6052.h \
+	lib/xlat-addr-map.h \
+	lib/xlat-addr.h \
 	lib/xlat-conf.h \
+	lib/xlat-deny.c \
+	lib/xlat-deny.h \
 	lib/xlat-drop.def \
+	lib/xlat-eamt.c \
+	lib/xlat-eamt.h \
+	lib/xlat-hash.c \
+	lib/xlat-hash.h \
+	lib/xlat-pool.c \
+	lib/xlat-pool.h \
+	lib/xlat-prefix.c \
+	lib/xlat-prefix.h \
 	lib/xlat-rewrite.h \
 	lib/xlat-settings.h \
-	lib/xlat-zone.h
+	lib/xlat-special.c \
+	lib/xlat-special.h \
+	lib/xlat-stats.c \
+	lib/xlat-stats.h \
+	lib/xlat-text.c \
+	lib/xlat-text.h \
+	lib/xlat-zone-private.h \
+	lib/xlat-zone.h \
+	lib/xlat.h

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef XLAT_SPECIAL_H
+#define XLAT_SPECIAL_H 1
+
+/* Addresses that a translator treats apart, whatever its configuration.
+ * Arguments are in host byte order. */
+
+#include "xlat-prefix.h"
+
+/* Returns whether 'ip' names no single host beyond its own link, so that no
+ * packet from it or to it is translated: 0.0.0.0/8, 127.0.0.0/8, 224.0.0.0/4,
+ * 255.255.255.255 (RFC 1812, 5.3.7). */
+static inline bool
+xlat_ip4_is_unroutable(uint32_t ip)
+{
+    uint32_t net = ip >> 24;
+
+    return net == 0 || net == 127 || net >> 4 == 14 || ip == UINT32_MAX;
+}
+
+/* The same of IPv6: "::", "::1", fe80::/10, ff00::/8 (RFC 4291, 2.5 to
+ * 2.7). */
+static inline bool
+xlat_ip6_is_unroutable(struct xlat_ip6 ip)
+{
+    return ip.hi >> 54 == 0xfe80 >> 6
+           || ip.hi >> 56 == 0xff
+           || (!ip.hi && ip.lo <= 1);
+}
+
+/* Returns whether 'ip' is not globally reachable (RFC 6890 and its registry),
+ * so that 64:ff9b::/96 must not represent it (RFC 6052, 3.1). */
+bool xlat_ip4_is_non_global(uint32_t ip);
+
+/* Returns whether 'ip' is private (RFC 1918) or shared (RFC 6598), and so
+ * cannot stand for a router towards the Internet (RFC 6791, 4). */
+bool xlat_ip4_is_private(uint32_t ip);
+
+#endif /* xlat-special.h */

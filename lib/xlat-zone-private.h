@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef XLAT_ZONE_PRIVATE_H
+#define XLAT_ZONE_PRIVATE_H 1
+
+/* A zone's inside, for the packet path and the tests. */
+
+#include "xlat-addr-map.h"
+#include "xlat-settings.h"
+#include "xlat-stats.h"
+#include "xlat-zone.h"
+
+struct ila_map;
+
+/* Immutable, but for what 'stats' and the counters in 'ila' point to. */
+struct xlat_zone {
+    struct xlat_settings set;
+    enum xlat_kind kind;
+    uint32_t number;
+    struct xlat_addr_map addrs;      /* siit. */
+    struct ila_map *ila;             /* ila. */
+    struct xlat_stats *stats;        /* Shared with other snapshots. */
+};
+
+#endif /* xlat-zone-private.h */
