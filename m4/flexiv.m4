@@ -63,6 +63,10 @@ AC_DEFUN([FLEXIV_OVS_SOURCE],
 [by --with-ovs-source=DIR])])])
    OVS_SOURCE=$with_ovs_source
    OVS_SEED=$with_ovs_seed
+   DISTCHECK_OVS_FLAGS="--with-ovs-source='$OVS_SOURCE'"
+   DISTCHECK_OVS_FLAGS="$DISTCHECK_OVS_FLAGS --with-ovs-seed='$PWD/ovs'"
+   AM_COND_IF([WITH_OVS], [], [DISTCHECK_OVS_FLAGS=--disable-ovs])
+   AC_SUBST([DISTCHECK_OVS_FLAGS])
    AC_SUBST([OVS_SOURCE])
    AC_SUBST([OVS_SEED])
    AC_SUBST([OVS_VERSION])])
@@ -84,4 +88,5 @@ AC_DEFUN([FLEXIV_DPDK],
       PKG_CHECK_MODULES([DPDK], [libdpdk >= 25.11])
       # The x86 baseline that DPDK names would undo the user's -march.
       DPDK_CFLAGS=`echo " $DPDK_CFLAGS " | sed 's/ -march=[[^ ]]* / /g'`])
+   AC_SUBST([DPDK_VERSION])
    AC_SUBST([DPDK_CFLAGS])])
