@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Flexiv authors
+
+# Benches: tests/bench/bench-NAME.c for one in-process (NAME is listed in
+# tests/bench/run), a function in ovs_benches.py for one through Open vSwitch.
+# Built by 'make bench' alone.
+
+dist_noinst_SCRIPTS += tests/bench/run
+EXTRA_DIST += \
+	tests/bench/frames.py \
+	tests/bench/ovs_benches.py \
+	tests/bench/rr.py \
+	tests/bench/switch.py
+
+bench_programs += \
+	tests/bench/memif-gen \
+	tests/bench/rr
+
+tests_bench_memif_gen_SOURCES = tests/bench/memif-gen.c
+tests_bench_memif_gen_CFLAGS = $(AM_CFLAGS) $(DPDK_CFLAGS)
+tests_bench_memif_gen_LDADD = $(DPDK_LIBS) $(PCAP_LIBS)
+
+tests_bench_rr_SOURCES = tests/bench/rr.c
+tests_bench_rr_LDADD =
