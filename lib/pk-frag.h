@@ -20,24 +20,27 @@
 #include "pk.h"
 
 struct pk_frag {
-    const struct pk *pk;
+    /* Private to pk-frag.c. */
+    const uint8_t *ip;       /* The packet. */
     uint32_t unfrag_bytes;   /* Header bytes that each fragment repeats. */
     uint32_t payload_ofs;    /* First payload byte not yet sent. */
-    uint32_t mtu;
-    /* Members private to pk-frag.c follow. */
     uint32_t payload_end;
-    uint32_t base_offset;    /* Offset of the packet if it is a fragment. */
-    uint8_t next_header;
-    bool more;
+    uint32_t piece_bytes;    /* Payload of all fragments but the last. */
+    uint32_t frag_ofs;       /* Fragment offset of the next one, bytes. */
+    uint32_t frag_id;
+    uint8_t family;
+    uint8_t next_header;     /* IPv6: of the fragment headers. */
+    bool more;               /* Something follows the packet's own end. */
 };
 
-/* Prepares to cut 'pk', a valid packet with pk->frag_mtu != 0, which must stay
- * unchanged until the last fragment was taken. */
+/* Prepares to cut 'pk', which must stay unchanged until the last fragment was
+ * taken.  It is a result of translation with pk->frag_mtu != 0: a valid packet
+ * whose only IPv6 extension header, if any, is a fragment header. */
 void pk_frag_init(struct pk_frag *, const struct pk *pk);
 
 /* Writes the next fragment into the 'size' bytes at 'buf' and returns its
  * length in bytes, at most pk->frag_mtu; 0 behind the last one; -ENOSPC if
- * 'size' is too small. */
+ * 'size' is too small, in which case nothing was taken. */
 int pk_frag_next(struct pk_frag *, uint8_t *buf, size_t size);
 
 #endif /* pk-frag.h */

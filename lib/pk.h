@@ -37,6 +37,10 @@ enum pk_flags {
      * someone behind us (a NIC, the kernel) completes it.  Translation then
      * replaces that sum and touches nothing else. */
     PK_L4_PARTIAL = 1 << 0,
+
+    /* The IPv4 header checksum was verified already, or a NIC fills it in
+     * later: it is not verified here. */
+    PK_IP_CSUM_OK = 1 << 1,
 };
 
 struct pk {

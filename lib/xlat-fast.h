@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef XLAT_FAST_H
+#define XLAT_FAST_H 1
+
+/* The short path: xlat_rewrite_apply() for ordinary packets of a siit zone,
+ * with what it needs read once and nothing to decide.
+ *
+ * An ordinary packet is TCP or UDP, whole, not GSO, with a complete checksum
+ * and no options or extension headers, has hops and headroom left and fits the
+ * other side unfragmented.  Private to xlat-run.c and to benches. */
+
+#include "xlat-hdr.h"
+#include "xlat-private.h"
+
+/* Settings, brought into the form in which they are asked for. */
+struct xlat_fast {
+    uint32_t max_46[2];          /* Largest IPv4 packet, by its DF bit. */
+    uint32_t max_64;             /* Largest IPv6 packet. */
+    uint32_t tos_and_46, tos_and_64, tos_or_64;
+};
+
+static inline void
+xlat_fast_init(struct xlat_fast *fast, const struct xlat_settings *set)
+{
+    uint32_t growth = PK_IP6_HDR_BYTES - PK_IP4_HDR_BYTES;
+    uint32_t frag_max = (set->lowest_ipv6_mtu < set->mtu6
+                         ? set->lowest_ipv6_mtu : set->mtu6);
+
+    fast->max_46[0] = frag_max - growth;
+    fast->max_46[1] = set->mtu6 - growth;
+    fast->max_64 = set->mtu4 + growth;
+    fast->tos_and_46 = set->reset_traffic_class ? 0 : 0xff;
+    fast->tos_and_64 = set->tos_override >= 0 ? 0 : 0xff;
+    fast->tos_or_64 = set->tos_override >= 0 ? set->tos_override : 0;
+}
+
+/* Returns the offset of the checksum in the header of 'proto', TCP or UDP. */
+static inline uint32_t
+xlat_fast_csum_ofs(uint8_t proto)
+{
+    return proto == IPPROTO_TCP ? 16 : 6;
+}
+
+/* Returns true if 'l4', which has 'l4_bytes', is a transport header for the
+ * short path. */
+static inline bool
+xlat_fast_l4(const uint8_t *l4, uint8_t proto, uint32_t l4_bytes)
+{
+    return proto == IPPROTO_TCP
+           ? l4_bytes >= PK_TCP_HDR_BYTES
+           : (proto == IPPROTO_UDP && l4_bytes >= PK_UDP_HDR_BYTES
+              && pk_get16(l4 + 6));
+}
+
+static inline bool
+xlat_fast_is_46(const struct xlat_fast *fast, const struct pk *pk)
+{
+    const uint8_t *ip = pk->data;
+    uint32_t total = ntohs(pk_get16(ip + 2));
+    uint16_t frag = ntohs(pk_get16(ip + 6));
+    uint64_t sum = pk_csum_add64(pk_csum_add64(0, pk_get64(ip)),
+                                 pk_get64(ip + 8)) + pk_get32(ip + 16);
+
+    return (total <= pk->len
+            && total >= PK_IP4_HDR_BYTES
+            && !(frag & ~XLAT_IP4_DF)
+            && total <= fast->max_46[frag != 0]
+            && ip[8] > 1
+            && pk_csum_fold(sum) == UINT16_MAX
+            && xlat_fast_l4(ip + PK_IP4_HDR_BYTES, ip[9],
+                            total - PK_IP4_HDR_BYTES));
+}
+
+static inline bool
+xlat_fast_is_64(const struct xlat_fast *fast, const struct pk *pk)
+{
+    const uint8_t *ip = pk->data;
+    uint32_t l4_bytes = ntohs(pk_get16(ip + 4));
+
+    return (PK_IP6_HDR_BYTES + l4_bytes <= pk->len
+            && PK_IP6_HDR_BYTES + l4_bytes <= fast->max_64
+            && ip[7] > 1
+            && xlat_fast_l4(ip + PK_IP6_HDR_BYTES, ip[6], l4_bytes));
+}
+
+/* Returns 4 or 6 if 'pk' is an ordinary packet of that family, otherwise 0. */
+static inline uint8_t
+xlat_fast_family(const struct xlat_fast *fast, const struct pk *pk)
+{
+    /* With 40 bytes, everything that is read before lengths are known is
+     * there. */
+    if (pk->len < 40 || pk->gso_size || pk->flags & PK_L4_PARTIAL) {
+        return 0;
+    } else if (pk->data[0] == 0x45) {
+        return (pk->headroom >= PK_IP6_HDR_BYTES - PK_IP4_HDR_BYTES
+                && xlat_fast_is_46(fast, pk)) ? 4 : 0;
+    } else if (pk->data[0] >> 4 == 6) {
+        return xlat_fast_is_64(fast, pk) ? 6 : 0;
+    } else {
+        return 0;
+    }
+}
+
+/* Gives 'pk' its new beginning, with 'bytes' in all. */
+static inline void
+xlat_fast_set(struct pk *pk, uint8_t *data, uint32_t bytes)
+{
+    int32_t shift = data - pk->data;
+
+    pk->tailroom += (int32_t) pk->len - shift - (int32_t) bytes;
+    pk->headroom += shift;
+    pk->data = data;
+    pk->len = bytes;
+}
+
+/* Translates 'pk', for which xlat_fast_family() said 4. */
+static inline void
+xlat_fast_46(const struct xlat_fast *fast, struct pk *pk,
+             const union pk_addr *src, const union pk_addr *dst)
+{
+    uint8_t *old = pk->data;
+    uint8_t *l4 = old + PK_IP4_HDR_BYTES;
+    uint8_t *ip = l4 - PK_IP6_HDR_BYTES;
+    uint8_t proto = old[9];
+    uint32_t l4_bytes = ntohs(pk_get16(old + 2)) - PK_IP4_HDR_BYTES;
+    uint64_t old_sum = pk_csum_add64(0, pk_get64(old + 12));
+    uint64_t new_sum = pk_csum_addr6(src) + pk_csum_addr6(dst);
+
+    xlat_hdr_update_csum(l4 + xlat_fast_csum_ofs(proto),
+                         pk_csum_delta(old_sum, new_sum),
+                         proto == IPPROTO_UDP);
+    xlat_hdr_put6(ip, old[1] & fast->tos_and_46, l4_bytes, proto, old[8] - 1,
+                  src, dst);
+    xlat_fast_set(pk, ip, PK_IP6_HDR_BYTES + l4_bytes);
+}
+
+/* Translates 'pk', for which xlat_fast_family() said 6. */
+static inline void
+xlat_fast_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
+             pk_be32 dst, uint64_t *rng)
+{
+    uint8_t *old = pk->data;
+    uint8_t *l4 = old + PK_IP6_HDR_BYTES;
+    uint8_t *ip = l4 - PK_IP4_HDR_BYTES;
+    uint8_t proto = old[6];
+    uint32_t total = PK_IP4_HDR_BYTES + ntohs(pk_get16(old + 4));
+    uint64_t old_sum = pk_csum_addr6(old + 8) + pk_csum_addr6(old + 24);
+    uint64_t new_sum = (uint64_t) src + dst;
+    uint8_t tos = ntohs(pk_get16(old)) >> 4;
+    bool dont_frag = total > XLAT_IP4_DF0_MAX;
+    uint16_t id = xlat_rng_next(rng);
+
+    xlat_hdr_update_csum(l4 + xlat_fast_csum_ofs(proto),
+                         pk_csum_delta(old_sum, new_sum),
+                         proto == IPPROTO_UDP);
+    xlat_hdr_put4(ip, (tos & fast->tos_and_64) | fast->tos_or_64, total,
+                  dont_frag ? 0 : id, dont_frag ? XLAT_IP4_DF : 0,
+                  old[7] - 1, proto, src, dst);
+    xlat_fast_set(pk, ip, total);
+}
+
+#endif /* xlat-fast.h */

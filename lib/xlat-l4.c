@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+
+/* What both directions of translation demand of the transport header. */
+
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+
+#include "pk-csum.h"
+#include "xlat-private.h"
+
+#define UDP_CSUM_OFS 6
+
+static enum xlat_drop prepare_icmp(const struct xlat_way *);
+static enum xlat_drop prepare_udp(struct xlat_way *);
+
+enum xlat_drop
+xlat_l4_prepare(struct xlat_way *way)
+{
+    const struct pk_info *info = &way->info;
+
+    if (xlat_is_icmp(info) && xlat_is_cut(info)) {
+        return XLAT_DROP_ICMP_FRAGMENT;
+    } else if (!pk_has_l4(info)) {
+        return XLAT_OK;
+    } else if (pk_l4_bytes(info) < pk_min_l4_bytes(info->proto)) {
+        return XLAT_DROP_TRUNCATED;
+    } else if (xlat_is_icmp(info)) {
+        return prepare_icmp(way);
+    } else if (info->proto == IPPROTO_UDP) {
+        return prepare_udp(way);
+    } else {
+        return XLAT_OK;
+    }
+}
+
+static enum xlat_drop
+prepare_icmp(const struct xlat_way *way)
+{
+    uint8_t type = way->job->pk.data[way->info.l4_ofs];
+    bool is_query = (way->info.family == 4
+                     ? type == ICMP_ECHO || type == ICMP_ECHOREPLY
+                     : (type == ICMP6_ECHO_REQUEST
+                        || type == ICMP6_ECHO_REPLY));
+
+    return is_query ? XLAT_OK : XLAT_DROP_ICMP_TYPE;
+}
+
+/* Returns the sum of the pseudo-header of family 'info->family' for
+ * 'l4_bytes' bytes. */
+static uint64_t
+pseudo_sum(const uint8_t *ip, const struct pk_info *info, uint32_t l4_bytes)
+{
+    uint64_t sum = pk_csum_pseudo(l4_bytes, info->proto);
+
+    if (info->family == 4) {
+        return sum + pk_csum_addr4(ip + 12) + pk_csum_addr4(ip + 16);
+    }
+    return sum + pk_csum_addr6(ip + 8) + pk_csum_addr6(ip + 24);
+}
+
+/* Writes the checksum that the sender left out, that of the packet as it came
+ * in, so that the rest is the same as for any other packet. */
+static enum xlat_drop
+fill_udp_csum(struct pk *pk, const struct pk_info *info)
+{
+    uint8_t *udp = pk->data + info->l4_ofs;
+    uint32_t bytes = ntohs(pk_get16(udp + 4));
+
+    if (bytes < PK_UDP_HDR_BYTES || bytes > pk_l4_bytes(info)) {
+        return XLAT_DROP_BAD_HDR;
+    }
+
+    pk_be16 csum = pk_csum_finish(pseudo_sum(pk->data, info, bytes)
+                                  + pk_csum_bytes(udp, bytes));
+    pk_put16(udp + UDP_CSUM_OFS, csum ? csum : 0xffff);
+    return XLAT_OK;
+}
+
+static enum xlat_drop
+prepare_udp(struct xlat_way *way)
+{
+    struct pk *pk = &way->job->pk;
+
+    if (pk->flags & PK_L4_PARTIAL
+        || pk_get16(pk->data + way->info.l4_ofs + UDP_CSUM_OFS)) {
+        return XLAT_OK;
+    }
+    switch (way->zone->set.udp_zero_checksum) {
+    case XLAT_UDP_ZERO_FORWARD:
+        return XLAT_OK;
+    case XLAT_UDP_ZERO_COMPUTE:
+        /* Of a fragment, the rest is not there (RFC 7915, 4.5). */
+        return xlat_is_cut(&way->info) ? XLAT_DROP_UDP_CSUM_ZERO
+                                       : fill_udp_csum(pk, &way->info);
+    case XLAT_UDP_ZERO_DROP:
+    default:
+        return XLAT_DROP_UDP_CSUM_ZERO;
+    }
+}
+
+void
+xlat_l4_complete_csum(struct pk *pk, const struct pk_info *info)
+{
+    uint16_t ofs = xlat_is_icmp(info) ? 2 : pk_csum_ofs(info->proto);
+    uint8_t *l4 = pk->data + info->l4_ofs;
+
+    if (pk->flags & PK_L4_PARTIAL && ofs && pk_has_l4(info)
+        && pk_l4_bytes(info) >= ofs + 2u) {
+        pk_be16 csum = pk_csum_finish(pk_csum_bytes(l4, pk_l4_bytes(info)));
+
+        pk_put16(l4 + ofs, !csum && info->proto == IPPROTO_UDP ? 0xffff
+                                                               : csum);
+    }
+    pk->flags &= ~PK_L4_PARTIAL;
+}
