@@ -5,22 +5,35 @@
 # ovs-vswitchd by it.
 
 vse_sources = \
+	vswitchd-ext/vse-action.c \
+	vswitchd-ext/vse-action.h \
+	vswitchd-ext/vse-packet.c \
+	vswitchd-ext/vse-packet.h \
+	vswitchd-ext/vse-trace.c \
+	vswitchd-ext/vse-trace.h \
 	vswitchd-ext/vse-zones.h
 
 # What every program of Open vSwitch needs (parsing, formatting, the hook
 # table) is compiled into libopenvswitch, by Open vSwitch's own make, which
-# finds it in the tree's folder "flexiv".
-vse_tree_sources =
+# finds it in the tree's folder "vswitchd-ext".
+vse_tree_sources = \
+	vswitchd-ext/vse-hooks.c \
+	vswitchd-ext/vse-hooks.h \
+	vswitchd-ext/vse-odp.c \
+	vswitchd-ext/vse-odp.h \
+	vswitchd-ext/vse-ofpact.c \
+	vswitchd-ext/vse-ofpact.h
 
 EXTRA_DIST += $(vse_tree_sources)
 if WITH_OVS
 noinst_LIBRARIES += vswitchd-ext/libvse.a
 vswitchd_ext_libvse_a_SOURCES = $(vse_sources)
-vswitchd_ext_libvse_a_CPPFLAGS = \
+vse_flags = \
 	-Iovs/include -Iovs/lib -Iovs -D_FILE_OFFSET_BITS=64 \
-	-I$(top_srcdir)/lib -I$(top_srcdir)/vswitchd-ext
-vswitchd_ext_libvse_a_CFLAGS = \
-	$(AM_CFLAGS) -Wno-sign-compare -fno-strict-aliasing $(DPDK_CFLAGS)
+	-I$(abs_top_srcdir)/lib -I$(abs_top_srcdir)/vswitchd-ext \
+	-fno-strict-aliasing $(DPDK_CFLAGS)
+vswitchd_ext_libvse_a_CPPFLAGS = $(vse_flags)
+vswitchd_ext_libvse_a_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
 $(vswitchd_ext_libvse_a_OBJECTS): ovs-headers.stamp
 else
 EXTRA_DIST += $(vse_sources)

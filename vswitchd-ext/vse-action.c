@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+
+#include <config.h>
+#include "vse-action.h"
+
+#include "conntrack.h"
+#include "dp-packet.h"
+#include "ovs-atomic.h"
+#include "ovs-thread.h"
+#include "random.h"
+#include "util.h"
+#include "vse-hooks.h"
+#include "vse-packet.h"
+#include "vse-trace.h"
+#include "vse-zones.h"
+#include "xlat-zone.h"
+
+/* Packets on their way through a zone, 'packets' and 'jobs' side by side. */
+struct vse_chunk {
+    struct vse_packet packets[XLAT_BATCH];
+    struct xlat_job jobs[XLAT_BATCH];
+    size_t n;
+};
+
+DEFINE_STATIC_PER_THREAD_DATA(uint64_t, rng, 0);
+
+static atomic_ullong drops[XLAT_N_DROPS];
+
+static void execute(const struct vse_xlat *, struct dp_packet_batch *,
+                    struct dp_packet_batch *replies, long long now_us);
+static bool execute_one(const struct vse_xlat *, struct dp_packet *,
+                        long long now_us);
+static void run(const struct xlat_zone *, const struct vse_xlat *,
+                long long now_us, struct dp_packet *const *packets, size_t n,
+                struct dp_packet_batch *out, struct dp_packet_batch *replies);
+static void run_many(const struct xlat_zone *, const struct vse_xlat *,
+                     long long now_us, struct dp_packet_batch *,
+                     struct dp_packet_batch *replies);
+static void lend(struct vse_chunk *, struct dp_packet *const *, size_t n);
+static void take(struct vse_chunk *, const struct vse_xlat *,
+                 struct dp_packet_batch *out, struct dp_packet_batch *replies);
+static void take_translated(struct vse_packet *, const struct pk *,
+                            struct dp_packet_batch *out);
+static void take_reply(struct vse_packet *, const struct pk *,
+                       uint32_t recirc_id, struct dp_packet_batch *replies);
+static void drop(struct dp_packet_batch *, enum xlat_drop);
+static void count_drops(enum xlat_drop, size_t n);
+
+void
+vse_action_register(struct vse_hooks *hooks)
+{
+    hooks->xlat_execute = execute;
+    hooks->xlat_execute_one = execute_one;
+    hooks->xlat_trace = vse_trace;
+}
+
+const struct xlat_zone *
+vse_action_find_zone(const struct vse_xlat *action, enum xlat_drop *reason)
+{
+    const struct xlat_zone *zone = vse_zone_find(action->zone);
+    bool wants_ila = action->flags & VSE_XLAT_ILA;
+
+    if (!zone) {
+        *reason = XLAT_DROP_NO_ZONE;
+    } else if (wants_ila != (xlat_zone_kind(zone) == XLAT_KIND_ILA)) {
+        *reason = XLAT_DROP_KIND;
+        zone = NULL;
+    }
+    return zone;
+}
+
+void
+vse_action_get_drops(uint64_t copy[XLAT_N_DROPS])
+{
+    for (size_t i = 0; i < XLAT_N_DROPS; i++) {
+        unsigned long long n;
+
+        atomic_read_relaxed(&drops[i], &n);
+        copy[i] = n;
+    }
+}
+
+static void
+execute(const struct vse_xlat *action, struct dp_packet_batch *batch,
+        struct dp_packet_batch *replies, long long now_us)
+{
+    enum xlat_drop reason;
+    const struct xlat_zone *zone = vse_action_find_zone(action, &reason);
+    size_t n = dp_packet_batch_size(batch);
+
+    if (OVS_UNLIKELY(!zone)) {
+        drop(batch, reason);
+    } else if (OVS_LIKELY(n <= XLAT_BATCH)) {
+        /* All packets are lent before the first result is put back. */
+        dp_packet_batch_refill_init(batch);
+        run(zone, action, now_us, batch->packets, n, batch, replies);
+    } else {
+        run_many(zone, action, now_us, batch, replies);
+    }
+}
+
+static bool
+execute_one(const struct vse_xlat *action, struct dp_packet *packet,
+            long long now_us)
+{
+    struct dp_packet_batch batch;
+    bool found;
+
+    dp_packet_batch_init_packet(&batch, dp_packet_clone(packet));
+    execute(action, &batch, NULL, now_us);
+    found = !dp_packet_batch_is_empty(&batch);
+    if (found) {
+        dp_packet_swap(packet, batch.packets[0]);
+        dp_packet_delete_batch(&batch, true);
+    }
+    dp_packet_batch_destroy(&batch);
+    return found;
+}
+
+/* Takes the 'n' packets of 'packets', XLAT_BATCH at most, through 'zone'. */
+static void
+run(const struct xlat_zone *zone, const struct vse_xlat *action,
+    long long now_us, struct dp_packet *const *packets, size_t n,
+    struct dp_packet_batch *out, struct dp_packet_batch *replies)
+{
+    uint64_t *seed = rng_get();
+    struct vse_chunk chunk;
+
+    if (OVS_UNLIKELY(!*seed)) {
+        *seed = random_uint64() | 1;
+    }
+    struct xlat_ctx ctx = {
+        .now_us = now_us,
+        .rng = *seed,
+        .dir = (action->flags & VSE_XLAT_DIR_MASK) >> VSE_XLAT_DIR_SHIFT,
+    };
+
+    lend(&chunk, packets, n);
+    xlat_run(zone, &ctx, chunk.jobs, chunk.n);
+    take(&chunk, action, out, replies);
+    *seed = ctx.rng;
+}
+
+/* Likewise for a batch that has grown past XLAT_BATCH before. */
+static void
+run_many(const struct xlat_zone *zone, const struct vse_xlat *action,
+         long long now_us, struct dp_packet_batch *batch,
+         struct dp_packet_batch *replies)
+{
+    size_t n = dp_packet_batch_size(batch);
+    struct dp_packet_batch in;
+
+    dp_packet_batch_init(&in);
+    dp_packet_batch_add_array(&in, batch->packets, n);
+    dp_packet_batch_refill_init(batch);
+    for (size_t i = 0; i < n; i += XLAT_BATCH) {
+        run(zone, action, now_us, &in.packets[i], MIN(XLAT_BATCH, n - i),
+            batch, replies);
+    }
+    dp_packet_batch_destroy(&in);
+}
+
+static void
+lend(struct vse_chunk *chunk, struct dp_packet *const *packets, size_t n)
+{
+    chunk->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (OVS_LIKELY(vse_packet_lend(&chunk->packets[chunk->n], packets[i],
+                                       &chunk->jobs[chunk->n].pk))) {
+            chunk->n++;
+        } else {
+            count_drops(XLAT_DROP_GROWN_PAST_MAX, 1);
+            dp_packet_delete(packets[i]);
+        }
+    }
+}
+
+static void
+take(struct vse_chunk *chunk, const struct vse_xlat *action,
+     struct dp_packet_batch *out, struct dp_packet_batch *replies)
+{
+    for (size_t i = 0; i < chunk->n; i++) {
+        const struct xlat_job *job = &chunk->jobs[i];
+        struct vse_packet *vp = &chunk->packets[i];
+
+        switch (job->verdict) {
+        case XLAT_TRANSLATED:
+            take_translated(vp, &job->pk, out);
+            break;
+        case XLAT_REPLY:
+            take_reply(vp, &job->pk, action->reply_recirc_id, replies);
+            break;
+        case XLAT_PASSED:
+            dp_packet_batch_add(out, vp->packet);
+            break;
+        case XLAT_DROPPED:
+            dp_packet_delete(vp->packet);
+            break;
+        }
+    }
+}
+
+static void
+take_translated(struct vse_packet *vp, const struct pk *pk,
+                struct dp_packet_batch *out)
+{
+    /* What connection tracking knew was about another packet. */
+    conntrack_clear(vp->packet);
+    if (OVS_LIKELY(!pk->frag_mtu)) {
+        vse_packet_take(vp, pk);
+        dp_packet_batch_add(out, vp->packet);
+    } else {
+        vse_packet_take_fragments(vp, pk, out);
+    }
+}
+
+static void
+take_reply(struct vse_packet *vp, const struct pk *pk, uint32_t recirc_id,
+           struct dp_packet_batch *replies)
+{
+    if (!replies || !recirc_id) {
+        dp_packet_delete(vp->packet);
+        return;
+    }
+    vse_packet_take_reply(vp, pk);
+    conntrack_clear(vp->packet);
+    vp->packet->md.recirc_id = recirc_id;
+    vp->packet->md.dp_hash = 0;
+    dp_packet_batch_add(replies, vp->packet);
+}
+
+static void
+drop(struct dp_packet_batch *batch, enum xlat_drop reason)
+{
+    count_drops(reason, dp_packet_batch_size(batch));
+    dp_packet_delete_batch(batch, true);
+}
+
+static void
+count_drops(enum xlat_drop reason, size_t n)
+{
+    unsigned long long orig;
+
+    atomic_add_relaxed(&drops[reason], n, &orig);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+#ifndef VSE_OFPACT_H
+#define VSE_OFPACT_H 1
+
+/* The OpenFlow actions nat64 and ila: as text, on the wire, and as argument of
+ * the datapath action.
+ *
+ * Compiled into libopenvswitch, since every OpenFlow program parses and
+ * prints actions.  It knows OVS, and nothing of what a zone is. */
+
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-errors.h"
+#include "vse-hooks.h"
+
+struct ofpbuf;
+
+/* Our experimenter ID. */
+#define VSE_VENDOR_ID 0x00024658
+
+/* Both actions on the wire, in all versions of OpenFlow: this, and then
+ * properties (type and length, 16 bits each, then a value padded to 8
+ * bytes).  A receiver refuses properties that it does not know. */
+struct vse_action_xlat {
+    ovs_be16 type;              /* OFPAT_VENDOR. */
+    ovs_be16 len;               /* At least 16, a multiple of 8. */
+    ovs_be32 vendor;            /* VSE_VENDOR_ID. */
+    ovs_be16 subtype;           /* 1: nat64, 2: ila. */
+    uint8_t pad[2];             /* Must be zero. */
+    ovs_be32 zone;
+};
+BUILD_ASSERT_DECL(sizeof(struct vse_action_xlat) == 16);
+
+/* Parses "zone=N[,dir=DIRECTION]" in 'arg', which is overwritten, and appends
+ * the action to 'ofpacts'.  Returns NULL, or a malloc'ed sentence. */
+char *vse_ofpact_parse(char *arg, enum ofpact_type, struct ofpbuf *ofpacts)
+    OVS_WARN_UNUSED_RESULT;
+
+void vse_ofpact_format(const struct ofpact_xlat *, struct ds *);
+
+void vse_ofpact_encode(const struct ofpact_xlat *, struct ofpbuf *openflow);
+
+/* Appends to 'ofpacts' the action of 'type' that stands in the
+ * ntohs('action->len') bytes at 'action'. */
+enum ofperr vse_ofpact_decode(const struct vse_action_xlat *action,
+                              enum ofpact_type, struct ofpbuf *ofpacts);
+
+/* Makes the match of 'match' what it is behind nat64, as far as prerequisites
+ * of later actions depend on it: the other Ethertype, the other ICMP. */
+void vse_ofpact_check_nat64(struct match *match);
+
+/* Returns the argument of the datapath action, without recirculation id. */
+struct vse_xlat vse_xlat_from_ofpact(const struct ofpact_xlat *);
+
+/* What ofp-actions.c wants to find for each action, by these names. */
+#define VSE_OFPACT(NAME)                                                    \
+    static inline char * OVS_WARN_UNUSED_RESULT                             \
+    parse_##NAME(char *arg, const struct ofpact_parse_params *pp)           \
+    {                                                                       \
+        return vse_ofpact_parse(arg, OFPACT_##NAME, pp->ofpacts);           \
+    }                                                                       \
+    static inline void                                                      \
+    format_##NAME(const struct ofpact_xlat *a,                              \
+                  const struct ofpact_format_params *fp)                    \
+    {                                                                       \
+        vse_ofpact_format(a, fp->s);                                        \
+    }                                                                       \
+    static inline void                                                      \
+    encode_##NAME(const struct ofpact_xlat *a,                              \
+                  enum ofp_version version OVS_UNUSED, struct ofpbuf *out)  \
+    {                                                                       \
+        vse_ofpact_encode(a, out);                                          \
+    }                                                                       \
+    static inline enum ofperr                                               \
+    decode_FXAST_RAW_##NAME(const struct vse_action_xlat *action,           \
+                            enum ofp_version version OVS_UNUSED,            \
+                            struct ofpbuf *out)                             \
+    {                                                                       \
+        return vse_ofpact_decode(action, OFPACT_##NAME, out);               \
+    }
+VSE_OFPACT(NAT64)
+VSE_OFPACT(ILA)
+#undef VSE_OFPACT
+
+static inline enum ofperr
+check_NAT64(const struct ofpact_xlat *a OVS_UNUSED,
+            const struct ofpact_check_params *cp)
+{
+    vse_ofpact_check_nat64(cp->match);
+    return 0;
+}
+
+static inline enum ofperr
+check_ILA(const struct ofpact_xlat *a OVS_UNUSED,
+          const struct ofpact_check_params *cp OVS_UNUSED)
+{
+    return 0;
+}
+
+#endif /* vse-ofpact.h */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+
+#include <config.h>
+#include "vse-packet.h"
+
+#include <string.h>
+
+#include "dp-packet.h"
+#include "packets.h"
+#include "pk-frag.h"
+#include "unaligned.h"
+#include "util.h"
+
+/* Most that a translation adds in front of a packet: IPv6 and fragment header
+ * for IPv4's; of an ICMPv6 error, IPv6 and ICMPv6 header. */
+#define MAX_GROWTH 48
+
+/* Room that a packet without any gets. */
+#define NEW_HEADROOM 128
+
+static bool carries_ip(const struct dp_packet *);
+static void lend_not_ip(struct pk *);
+static void make_headroom(struct dp_packet *);
+static void save_l2(struct vse_packet *);
+static void restore_l2(struct vse_packet *, const struct pk *);
+static void set_ethertype(struct dp_packet *, uint8_t family);
+static void set_offsets(const struct vse_packet *, const struct pk *);
+static void set_ip_checksum_state(struct dp_packet *, uint8_t family);
+static struct dp_packet *new_fragment(const struct vse_packet *,
+                                      size_t ip_bytes);
+
+static inline uint8_t
+ip_family(const uint8_t *ip)
+{
+    return ip[0] >> 4;
+}
+
+bool
+vse_packet_lend(struct vse_packet *vp, struct dp_packet *packet, struct pk *pk)
+{
+    vp->packet = packet;
+    if (OVS_UNLIKELY(!carries_ip(packet))) {
+        lend_not_ip(pk);
+        return true;
+    }
+    if (OVS_UNLIKELY(dp_packet_size(packet) > UINT16_MAX - MAX_GROWTH)) {
+        return false;
+    }
+    if (OVS_UNLIKELY(dp_packet_headroom(packet) < MAX_GROWTH)) {
+        make_headroom(packet);
+    }
+    if (OVS_UNLIKELY(dp_packet_ip_checksum_partial(packet))) {
+        dp_packet_ip_set_header_csum(packet, false);
+    }
+    save_l2(vp);
+
+    size_t pad_bytes = dp_packet_l2_pad_size(packet);
+    *pk = (struct pk) {
+        .data = vp->l3,
+        .len = dp_packet_l3_size(packet),
+        .headroom = dp_packet_headroom(packet),
+        .tailroom = dp_packet_tailroom(packet) + pad_bytes,
+        .gso_size = dp_packet_get_tso_segsz(packet),
+        .flags = dp_packet_l4_checksum_partial(packet) ? PK_L4_PARTIAL : 0,
+    };
+    return true;
+}
+
+void
+vse_packet_take(struct vse_packet *vp, const struct pk *pk)
+{
+    restore_l2(vp, pk);
+    set_offsets(vp, pk);
+    set_ip_checksum_state(vp->packet, ip_family(pk->data));
+    dp_packet_set_tso_segsz(vp->packet, pk->gso_size);
+}
+
+void
+vse_packet_take_reply(struct vse_packet *vp, const struct pk *pk)
+{
+    struct dp_packet *packet = vp->packet;
+
+    if (dp_packet_is_eth(packet)) {
+        struct eth_addr dst;
+
+        memcpy(&dst, &vp->l2[0], ETH_ADDR_LEN);
+        memcpy(&vp->l2[0], &vp->l2[ETH_ADDR_LEN], ETH_ADDR_LEN);
+        memcpy(&vp->l2[ETH_ADDR_LEN], &dst, ETH_ADDR_LEN);
+    }
+    restore_l2(vp, pk);
+    vp->family = 0;
+    packet->offloads = 0;
+    dp_packet_set_tso_segsz(packet, 0);
+    set_offsets(vp, pk);
+    set_ip_checksum_state(packet, ip_family(pk->data));
+}
+
+void
+vse_packet_take_fragments(struct vse_packet *vp, const struct pk *pk,
+                          struct dp_packet_batch *batch)
+{
+    struct pk whole = *pk;
+    struct pk_frag frag;
+    int n;
+
+    /* No NIC completes a checksum that spans several packets. */
+    vse_packet_take(vp, pk);
+    if (dp_packet_l4_checksum_partial(vp->packet)) {
+        dp_packet_ol_send_prepare(vp->packet, 0);
+    }
+
+    whole.data = dp_packet_l3(vp->packet);
+    pk_frag_init(&frag, &whole);
+    for (;;) {
+        struct dp_packet *packet = new_fragment(vp, pk->frag_mtu);
+
+        n = pk_frag_next(&frag, dp_packet_l3(packet), pk->frag_mtu);
+        if (n <= 0) {
+            dp_packet_delete(packet);
+            break;
+        }
+        dp_packet_set_size(packet, vp->l2_bytes + n);
+        dp_packet_batch_add(batch, packet);
+    }
+    dp_packet_delete(vp->packet);
+}
+
+/* The flow that brought us here may match frames of any type. */
+static bool
+carries_ip(const struct dp_packet *packet)
+{
+    ovs_be16 type;
+
+    if (packet->l3_ofs > VSE_L2_MAX || packet->l2_5_ofs != UINT16_MAX) {
+        return false;
+    }
+    if (OVS_UNLIKELY(!dp_packet_is_eth(packet))) {
+        return (packet->packet_type == htonl(PT_IPV4)
+                || packet->packet_type == htonl(PT_IPV6));
+    }
+    type = get_unaligned_be16((const ovs_be16 *) dp_packet_l3(packet) - 1);
+    return type == htons(ETH_TYPE_IP) || type == htons(ETH_TYPE_IPV6);
+}
+
+/* Something that lib sees is not IP, so that the zone decides and counts. */
+static void
+lend_not_ip(struct pk *pk)
+{
+    static uint8_t not_ip[1];
+
+    *pk = (struct pk) { .data = not_ip, .len = sizeof not_ip };
+}
+
+/* Packets from a NIC come with room.  Those that a controller sends, or that
+ * have been through the slow path, come without, in buffers that may be
+ * replaced. */
+static void
+make_headroom(struct dp_packet *packet)
+{
+    if ((packet->source == DPBUF_MALLOC || packet->source == DPBUF_STUB)
+        && dp_packet_get_allocated(packet) < UINT16_MAX - NEW_HEADROOM) {
+        dp_packet_prealloc_headroom(packet, NEW_HEADROOM);
+    }
+}
+
+static void
+save_l2(struct vse_packet *vp)
+{
+    const uint8_t *frame = dp_packet_data(vp->packet);
+
+    vp->l3 = dp_packet_l3(vp->packet);
+    vp->l2_bytes = vp->l3 - frame;
+    vp->family = dp_packet_l3_size(vp->packet) ? ip_family(vp->l3) : 0;
+    if (OVS_LIKELY(vp->l2_bytes == ETH_HEADER_LEN)) {
+        memcpy(vp->l2, frame, ETH_HEADER_LEN);
+    } else {
+        memcpy(vp->l2, frame, vp->l2_bytes);
+    }
+}
+
+/* Puts the link-layer header in front of the IP packet. */
+static void
+restore_l2(struct vse_packet *vp, const struct pk *pk)
+{
+    struct dp_packet *packet = vp->packet;
+    uint8_t *frame = pk->data - vp->l2_bytes;
+
+    if (OVS_LIKELY(vp->l2_bytes == ETH_HEADER_LEN)) {
+        memcpy(frame, vp->l2, ETH_HEADER_LEN);
+    } else {
+        memcpy(frame, vp->l2, vp->l2_bytes);
+    }
+    dp_packet_set_l2_pad_size(packet, 0);
+    dp_packet_set_data(packet, frame);
+    dp_packet_set_size(packet, vp->l2_bytes + pk->len);
+    packet->l3_ofs = vp->l2_bytes;
+    set_ethertype(packet, ip_family(pk->data));
+}
+
+static void
+set_ethertype(struct dp_packet *packet, uint8_t family)
+{
+    if (OVS_LIKELY(dp_packet_is_eth(packet))) {
+        put_unaligned_be16((ovs_be16 *) dp_packet_l3(packet) - 1,
+                           family == 4 ? htons(ETH_TYPE_IP)
+                                       : htons(ETH_TYPE_IPV6));
+    } else {
+        packet->packet_type = family == 4 ? htonl(PT_IPV4) : htonl(PT_IPV6);
+    }
+}
+
+/* Sets the offsets behind the IP header.
+ *
+ * A packet that came out of an OVS tunnel push keeps its inner headers, at
+ * another distance, since someone may have to complete their checksums. */
+static void
+set_offsets(const struct vse_packet *vp, const struct pk *pk)
+{
+    struct dp_packet *packet = vp->packet;
+    int growth = vp->l3 - pk->data;
+
+    if (OVS_UNLIKELY(dp_packet_tunnel(packet))) {
+        packet->inner_l3_ofs += growth;
+        packet->inner_l4_ofs += growth;
+    } else {
+        packet->inner_l3_ofs = UINT16_MAX;
+        packet->inner_l4_ofs = UINT16_MAX;
+    }
+
+    if (ip_family(pk->data) == 4) {
+        packet->l4_ofs = packet->l3_ofs + (pk->data[0] & 0xf) * 4;
+    } else if (vp->family != 6 || growth) {
+        /* No other extension header comes out of a translation. */
+        packet->l4_ofs = packet->l3_ofs + IPV6_HEADER_LEN
+                         + (pk->data[6] == IPPROTO_FRAGMENT
+                            ? sizeof(struct ovs_16aligned_ip6_frag) : 0);
+    }
+}
+
+/* OVS completes an IPv4 header checksum by what it knows about it: about the
+ * checksum of an IPv6 header, nothing. */
+static void
+set_ip_checksum_state(struct dp_packet *packet, uint8_t family)
+{
+    if (family == 4) {
+        dp_packet_ip_checksum_set_good(packet);
+    } else {
+        dp_packet_ip_checksum_set_unknown(packet);
+    }
+}
+
+/* Returns a packet with room for 'ip_bytes' behind the link-layer header of
+ * 'vp', and with all that is true of each fragment of it. */
+static struct dp_packet *
+new_fragment(const struct vse_packet *vp, size_t ip_bytes)
+{
+    const struct dp_packet *whole = vp->packet;
+    struct dp_packet *packet;
+
+    packet = dp_packet_new_with_headroom(vp->l2_bytes + ip_bytes,
+                                         NEW_HEADROOM);
+    dp_packet_put(packet, dp_packet_data(whole), vp->l2_bytes);
+    dp_packet_put_uninit(packet, ip_bytes);
+    packet->md = whole->md;
+    packet->packet_type = whole->packet_type;
+    packet->l3_ofs = vp->l2_bytes;
+    packet->l4_ofs = ip_family(dp_packet_l3(whole)) == 4
+                     ? whole->l4_ofs
+                     : vp->l2_bytes + IPV6_HEADER_LEN
+                       + sizeof(struct ovs_16aligned_ip6_frag);
+    if (dp_packet_rss_valid(whole)) {
+        dp_packet_set_rss_hash(packet, dp_packet_get_rss_hash(whole));
+    }
+    set_ip_checksum_state(packet, ip_family(dp_packet_l3(whole)));
+    return packet;
+}
