@@ -6,6 +6,15 @@
 
 noinst_LIBRARIES += lib/libxlat.a
 lib_libxlat_a_SOURCES = \
+	lib/ila-csum.c \
+	lib/ila-csum.h \
+	lib/ila-map.c \
+	lib/ila-map.h \
+	lib/ila-mapping.c \
+	lib/ila-mapping.h \
+	lib/ila-stats.c \
+	lib/ila-stats.h \
+	lib/ila.c \
 	lib/ila.h \
 	lib/pk-csum.c \
 	lib/pk-csum.h \
@@ -19,8 +28,12 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-6052.h \
 	lib/xlat-64.c \
 	lib/xlat-addr-map.h \
+	lib/xlat-addr.c \
 	lib/xlat-addr.h \
+	lib/xlat-conf-private.h \
+	lib/xlat-conf.c \
 	lib/xlat-conf.h \
+	lib/xlat-counters.c \
 	lib/xlat-deny.c \
 	lib/xlat-deny.h \
 	lib/xlat-drop.c \
@@ -45,6 +58,8 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-rewrite.c \
 	lib/xlat-rewrite.h \
 	lib/xlat-run.c \
+	lib/xlat-settings.c \
+	lib/xlat-settings.def \
 	lib/xlat-settings.h \
 	lib/xlat-siit.c \
 	lib/xlat-special.c \
@@ -54,5 +69,6 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-text.c \
 	lib/xlat-text.h \
 	lib/xlat-zone-private.h \
+	lib/xlat-zone.c \
 	lib/xlat-zone.h \
 	lib/xlat.h

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "xlat-hash.h"
+#include "xlat-special.h"
 #include "xlat-text.h"
 
 /* Above this, tables leave the first cache levels, and waiting for memory costs
@@ -241,10 +242,37 @@ xlat_eam_prefix4(const struct xlat_eam *eam)
     };
 }
 
+/* Returns whether no address of the prefixes would ever be translated. */
+static bool
+is_useless(const struct xlat_prefix *prefix6,
+           const struct xlat_prefix *prefix4)
+{
+    struct xlat_ip6 mask6 = xlat_mask6(prefix6->len);
+    struct xlat_ip6 last6 = {
+        prefix6->ip.hi | ~mask6.hi, prefix6->ip.lo | ~mask6.lo
+    };
+    uint32_t first4 = prefix4->ip.hi >> 32;
+    uint32_t last4 = first4 | ~xlat_mask4(prefix4->len);
+
+    return (xlat_ip6_is_unroutable(prefix6->ip)
+            && xlat_ip6_is_unroutable(last6))
+           || (prefix4->len >= 4
+               && xlat_ip4_is_unroutable(first4)
+               && xlat_ip4_is_unroutable(last4));
+}
+
 char *
 xlat_eam_init(struct xlat_eam *eam, const struct xlat_prefix *prefix6,
               const struct xlat_prefix *prefix4)
 {
+    if (is_useless(prefix6, prefix4)) {
+        char text6[XLAT_PREFIX_TEXT_SIZE], text4[XLAT_PREFIX_TEXT_SIZE];
+
+        xlat_prefix_format(prefix6, text6);
+        xlat_prefix_format(prefix4, text4);
+        return xlat_error("%s and %s are not both unicast addresses", text6,
+                          text4);
+    }
     if (128 - prefix6->len < 32 - prefix4->len) {
         char text6[XLAT_PREFIX_TEXT_SIZE], text4[XLAT_PREFIX_TEXT_SIZE];
 

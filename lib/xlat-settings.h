@@ -31,7 +31,8 @@ enum xlat_miss {
 struct xlat_settings {
     uint32_t mtu4;               /* IPv4 side's MTU, bytes. */
     uint32_t mtu6;               /* IPv6 side's MTU, bytes. */
-    uint32_t lowest_ipv6_mtu;    /* Fragments 4->6 are no larger. */
+    uint32_t lowest_ipv6_mtu;    /* Fragments 4->6 are no larger.  In a zone,
+                                  * at most 'mtu6'. */
     enum xlat_udp_zero udp_zero_checksum;
     enum xlat_hairpin hairpin;
     enum xlat_miss miss;
@@ -40,6 +41,8 @@ struct xlat_settings {
     bool reset_traffic_class;    /* 4->6: traffic class 0 (RFC 7915, 4.1). */
     bool wkp_non_global;         /* Translate non-global IPv4 addresses under
                                   * 64:ff9b::/96 all the same. */
+    bool refuse_nested_eams;     /* An EAMT with nested prefixes is an
+                                  * error. */
     uint32_t icmp_error_rate;    /* Errors made here, a second; 0: none. */
     uint32_t icmp_error_burst;   /* ... at once. */
     pk_be32 icmp_source4;        /* Source of ICMPv4 errors made here; 0: a
@@ -47,5 +50,20 @@ struct xlat_settings {
                                   * the packet that it is about. */
     struct in6_addr icmp_source6; /* Likewise, ICMPv6. */
 };
+
+/* Sets all to their defaults. */
+void xlat_settings_init(struct xlat_settings *);
+
+/* Sets the one that belongs to 'key'.  Returns NULL, or a sentence that says
+ * what is wrong, which the caller frees; the settings stay then as they were.
+ * '*known' becomes false, and nothing happens, if no setting has that key. */
+char *xlat_settings_set(struct xlat_settings *, const char *key,
+                        const char *value, bool *known);
+
+/* Calls 'cb' for every key of other_config, in the order of
+ * xlat-settings.def: see xlat_conf_for_each_option(). */
+void xlat_settings_for_each(void (*cb)(const char *key, const char *dflt,
+                                       const char *values, const char *words,
+                                       void *aux), void *aux);
 
 #endif /* xlat-settings.h */

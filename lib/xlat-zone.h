@@ -11,6 +11,8 @@
  * shared by both and never fall.  The caller destroys the old zone once no
  * thread can be inside xlat_run() with it (its own RCU or QSBR says when). */
 
+#include <stdbool.h>
+
 #include "xlat.h"
 
 struct xlat_conf;                  /* xlat-conf.h */
@@ -63,5 +65,36 @@ void xlat_zone_get_counters(const struct xlat_zone *, struct xlat_counters *);
 void xlat_counters_for_each(const struct xlat_counters *,
                             void (*cb)(const char *name, uint64_t value,
                                        void *aux), void *aux);
+
+/* The numbers of a zone's explicit address mappings and ILA mappings. */
+size_t xlat_zone_n_eams(const struct xlat_zone *);
+size_t xlat_zone_n_mappings(const struct xlat_zone *);
+
+/* Calls 'cb' for each explicit address mapping, in no order. */
+void xlat_zone_for_each_eam(const struct xlat_zone *,
+                            void (*cb)(const char *prefix6,
+                                       const char *prefix4, void *aux),
+                            void *aux);
+
+/* One ILA mapping and its counters: [0] of packets to the locator, [1] of
+ * packets to the identifier.  A mapping keeps its counters as long as
+ * successive zones have its identifier. */
+struct xlat_mapping_info {
+    uint64_t identifier;           /* Halves of addresses in host byte */
+    uint64_t locator;              /* order. */
+    const char *csum_mode;
+    const char *ident_type;
+    uint64_t packets[2];
+    uint64_t bytes[2];             /* IP bytes. */
+};
+
+/* Calls 'cb' for each ILA mapping, in no order. */
+void xlat_zone_for_each_mapping(const struct xlat_zone *,
+                                void (*cb)(const struct xlat_mapping_info *,
+                                           void *aux), void *aux);
+
+/* Finds the ILA mapping of 'identifier'.  Returns false if there is none. */
+bool xlat_zone_find_mapping(const struct xlat_zone *, uint64_t identifier,
+                            struct xlat_mapping_info *);
 
 #endif /* xlat-zone.h */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+
+#include "ila-map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ila-csum.h"
+#include "ila-stats.h"
+#include "xlat-prefix.h"
+#include "xlat-text.h"
+
+/* Above this, waiting for memory costs more than computing hashes twice. */
+#define LARGE 4096
+
+/* Any value will do: the keys are the operator's. */
+#define SEED UINT64_C(0xbb67ae8584caa73b)
+
+#define MODE(NAME) (1u << ILA_CSUM_##NAME)
+
+static bool
+equal(uint32_t number, const void *identifier, const void *mappings)
+{
+    return ((const struct ila_mapping *) mappings)[number].identifier
+           == *(const uint64_t *) identifier;
+}
+
+static uint32_t
+find_number(const struct ila_map *map, uint64_t identifier)
+{
+    return xlat_hash_find(&map->by_identifier,
+                          xlat_hash_1(&map->by_identifier, identifier),
+                          equal, &identifier, map->mappings);
+}
+
+const struct ila_mapping *
+ila_map_find(const struct ila_map *map, uint64_t identifier)
+{
+    uint32_t number = find_number(map, identifier);
+
+    return number != XLAT_HASH_NONE ? &map->mappings[number] : NULL;
+}
+
+bool
+ila_map_is_sir(const struct ila_map *map, uint64_t prefix)
+{
+    for (size_t i = 0; i < map->n_sirs; i++) {
+        if (map->sirs[i] == prefix) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks whether 'identifier' is at 'locator' by one of 'modes'. */
+static bool
+find_at(const struct ila_map *map, uint64_t locator, uint64_t identifier,
+        unsigned int modes, uint64_t sir, struct ila_back *back)
+{
+    const struct ila_mapping *m = ila_map_find(map, identifier);
+
+    if (!m || m->locator != locator || !(modes & 1u << m->csum_mode)) {
+        return false;
+    }
+    back->mapping = m;
+    back->sir = sir;
+    return true;
+}
+
+/* Looks for a checksum-neutral mapping, under each SIR prefix. */
+static bool
+find_neutral(const struct ila_map *map, uint64_t locator, uint64_t wire,
+             enum ila_csum_mode mode, struct ila_back *back)
+{
+    for (size_t i = 0; i < map->n_sirs; i++) {
+        uint64_t sir = map->sirs[i];
+        uint64_t identifier = ila_csum_neutral_to_identifier(
+            wire, sir, locator, mode == ILA_CSUM_NEUTRAL_MAP);
+
+        if (find_at(map, locator, identifier, 1u << mode, sir, back)) {
+            return true;
+        }
+        if ((identifier & 0xffff) == 0xffff
+            && find_at(map, locator, identifier & ~UINT64_C(0xffff),
+                       1u << mode, sir, back)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+ila_map_find_back(const struct ila_map *map, uint64_t locator,
+                  uint64_t identifier, struct ila_back *back)
+{
+    bool c_bit = identifier & ILA_C_BIT;
+    unsigned int as_it_is = MODE(ADJ_TRANSPORT) | MODE(NO_ACTION);
+
+    if (c_bit && map->modes & MODE(NEUTRAL_MAP)
+        && find_neutral(map, locator, identifier, ILA_CSUM_NEUTRAL_MAP,
+                        back)) {
+        return true;
+    }
+    if (map->modes & MODE(NEUTRAL_MAP_AUTO)
+        && find_neutral(map, locator, identifier, ILA_CSUM_NEUTRAL_MAP_AUTO,
+                        back)) {
+        return true;
+    }
+    /* A clear C bit means that nothing was done to the identifier. */
+    if (!c_bit) {
+        as_it_is |= MODE(NEUTRAL_MAP);
+    }
+    return map->modes & as_it_is
+           && find_at(map, locator, identifier, as_it_is, map->sirs[0], back);
+}
+
+/* Returns the identifier by which a lookup most likely succeeds. */
+static uint64_t
+likely_identifier(const struct ila_map *map, uint64_t prefix,
+                  uint64_t identifier)
+{
+    bool c_bit = identifier & ILA_C_BIT && map->modes & MODE(NEUTRAL_MAP);
+
+    if (!(map->modes & (MODE(NEUTRAL_MAP) | MODE(NEUTRAL_MAP_AUTO)))
+        || (!c_bit && !(map->modes & MODE(NEUTRAL_MAP_AUTO)))
+        || ila_map_is_sir(map, prefix)) {
+        return identifier;
+    }
+    return ila_csum_neutral_to_identifier(identifier, map->sirs[0], prefix,
+                                          c_bit);
+}
+
+static uint64_t
+likely_hash(const struct ila_map *map, uint64_t prefix, uint64_t identifier)
+{
+    return xlat_hash_1(&map->by_identifier,
+                       likely_identifier(map, prefix, identifier));
+}
+
+void
+ila_map_prefetch_bucket(const struct ila_map *map, uint64_t prefix,
+                        uint64_t identifier)
+{
+    xlat_hash_prefetch(&map->by_identifier,
+                       likely_hash(map, prefix, identifier));
+}
+
+static const struct ila_mapping *
+guess(const struct ila_map *map, uint64_t prefix, uint64_t identifier)
+{
+    uint32_t number = xlat_hash_guess(&map->by_identifier,
+                                      likely_hash(map, prefix, identifier));
+
+    return number != XLAT_HASH_NONE ? &map->mappings[number] : NULL;
+}
+
+void
+ila_map_prefetch_entry(const struct ila_map *map, uint64_t prefix,
+                       uint64_t identifier)
+{
+    const struct ila_mapping *m = guess(map, prefix, identifier);
+
+    if (m) {
+        __builtin_prefetch(m);
+    }
+}
+
+void
+ila_map_prefetch_counters(const struct ila_map *map, uint64_t prefix,
+                          uint64_t identifier)
+{
+    const struct ila_mapping *m = guess(map, prefix, identifier);
+
+    if (m) {
+        __builtin_prefetch(m->counters, 1);
+    }
+}
+
+bool
+ila_map_is_large(const struct ila_map *map)
+{
+    return map->n > LARGE;
+}
+
+/* Names 'm' for an error. */
+static void
+describe(const struct ila_mapping *m, char *s, size_t size)
+{
+    char text[XLAT_ID64_TEXT_SIZE];
+    char line[32] = "";
+
+    xlat_id64_format(m->identifier, text);
+    if (m->line) {
+        snprintf(line, sizeof line, " (line %u)", (unsigned) m->line);
+    }
+    snprintf(s, size, "%s%s", text, line);
+}
+
+static char *
+conflict(const struct ila_mapping *a, const struct ila_mapping *b,
+         const char *how)
+{
+    char text_a[64], text_b[64];
+
+    describe(a, text_a, sizeof text_a);
+    describe(b, text_b, sizeof text_b);
+    return xlat_error("mappings of identifiers %s and %s %s", text_a, text_b,
+                      how);
+}
+
+/* Returns a sentence if 'm' cannot be in 'map' beside those that are there
+ * already. */
+static char *
+check(const struct ila_map *map, const struct ila_mapping *m)
+{
+    const struct ila_mapping *twin = ila_map_find(map, m->identifier);
+
+    if (twin) {
+        return conflict(twin, m, "are the same");
+    }
+    if (ila_map_is_sir(map, m->locator)) {
+        char text[64];
+
+        describe(m, text, sizeof text);
+        return xlat_error("mapping of identifier %s has a SIR prefix of the "
+                          "zone as locator", text);
+    }
+    if (m->csum_mode != ILA_CSUM_NEUTRAL_MAP
+        && m->csum_mode != ILA_CSUM_NEUTRAL_MAP_AUTO) {
+        return NULL;
+    }
+
+    /* Lower 16 bits of 0x0000 and 0xffff look the same behind a
+     * checksum-neutral mapping. */
+    uint64_t low = m->identifier & 0xffff;
+    if (low == 0 || low == 0xffff) {
+        twin = ila_map_find(map, m->identifier ^ 0xffff);
+        if (twin && twin->locator == m->locator
+            && twin->csum_mode == m->csum_mode) {
+            return conflict(twin, m, "look the same behind a checksum-neutral "
+                            "mapping to one locator");
+        }
+    }
+    return NULL;
+}
+
+/* Finds counters for mapping 'i': those that the identifier has in 'prev', or
+ * new ones. */
+static int
+set_counters(struct ila_map *map, size_t i, const struct ila_map *prev)
+{
+    struct ila_mapping *m = &map->mappings[i];
+    uint32_t old = prev ? find_number(prev, m->identifier) : XLAT_HASH_NONE;
+
+    if (old != XLAT_HASH_NONE) {
+        map->slots[i] = prev->slots[old];
+        ila_stats_share(map->stats, map->slots[i]);
+    } else if (ila_stats_take(map->stats, &map->slots[i])) {
+        return ENOMEM;
+    }
+    m->counters = ila_stats_counters(map->stats, map->slots[i]);
+    return 0;
+}
+
+/* Adds the 'n' mappings of 'mappings' to 'map', which has room for them. */
+static int
+fill(struct ila_map *map, const struct ila_mapping *mappings, size_t n,
+     const struct ila_map *prev, char **errorp)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ila_mapping *m = &mappings[i];
+
+        *errorp = check(map, m);
+        if (*errorp) {
+            return EINVAL;
+        }
+        map->mappings[i] = *m;
+        if (set_counters(map, i, prev)) {
+            return ENOMEM;
+        }
+        /* From here on ila_map_destroy() releases its counters. */
+        map->n++;
+        map->modes |= 1u << m->csum_mode;
+        xlat_hash_insert(&map->by_identifier,
+                         xlat_hash_1(&map->by_identifier, m->identifier), i);
+    }
+    return 0;
+}
+
+static int
+init(struct ila_map *map, size_t n, const uint64_t *sirs, size_t n_sirs,
+     const struct ila_map *prev)
+{
+    map->mappings = xlat_big_alloc(n * sizeof *map->mappings);
+    map->slots = calloc(n + 1, sizeof *map->slots);
+    map->sirs = calloc(n_sirs, sizeof *sirs);
+    map->stats = prev ? ila_stats_ref(prev->stats) : ila_stats_create();
+    if (!map->mappings || !map->slots || !map->sirs || !map->stats) {
+        return ENOMEM;
+    }
+    memcpy(map->sirs, sirs, n_sirs * sizeof *sirs);
+    map->n_sirs = n_sirs;
+    return xlat_hash_init(&map->by_identifier, n, SEED);
+}
+
+int
+ila_map_create(const struct ila_mapping *mappings, size_t n,
+               const uint64_t *sirs, size_t n_sirs,
+               const struct ila_map *prev,
+               struct ila_map **mapp, char **errorp)
+{
+    struct ila_map *map = calloc(1, sizeof *map);
+    int error = map ? init(map, n, sirs, n_sirs, prev) : ENOMEM;
+
+    *mapp = NULL;
+    *errorp = NULL;
+    if (!error) {
+        error = fill(map, mappings, n, prev, errorp);
+    }
+    if (error) {
+        ila_map_destroy(map);
+        return error;
+    }
+    *mapp = map;
+    return 0;
+}
+
+void
+ila_map_destroy(struct ila_map *map)
+{
+    if (map) {
+        for (size_t i = 0; i < map->n; i++) {
+            ila_stats_release(map->stats, map->slots[i]);
+        }
+        ila_stats_unref(map->stats);
+        xlat_hash_destroy(&map->by_identifier);
+        free(map->mappings);
+        free(map->slots);
+        free(map->sirs);
+        free(map);
+    }
+}

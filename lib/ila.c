@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+
+#include "ila.h"
+
+#include "ila-csum.h"
+#include "ila-map.h"
+#include "ila-stats.h"
+#include "pk-parse.h"
+#include "xlat-prefix.h"
+#include "xlat-private.h"
+#include "xlat-zone-private.h"
+
+#define DST_OFS 24
+
+/* What becomes of one destination address. */
+struct change {
+    const struct ila_mapping *mapping;
+    struct xlat_ip6 from;
+    struct xlat_ip6 to;
+    int dir;                     /* As in struct ila_counters. */
+};
+
+static enum xlat_drop
+to_locator(const struct ila_map *map, struct xlat_ip6 ip, struct change *c)
+{
+    const struct ila_mapping *m = ila_map_find(map, ip.lo);
+
+    if (!m) {
+        return XLAT_DROP_NO_MAPPING;
+    }
+    *c = (struct change) { m, ip, { m->locator, ip.lo }, 0 };
+    switch ((enum ila_csum_mode) m->csum_mode) {
+    case ILA_CSUM_NEUTRAL_MAP:
+        if (ip.lo & ILA_C_BIT) {
+            return XLAT_DROP_ILA_C_BIT;
+        }
+        c->to.lo = ila_csum_neutral_to_locator(ip.lo, ip.hi, m->locator, true);
+        break;
+    case ILA_CSUM_NEUTRAL_MAP_AUTO:
+        c->to.lo = ila_csum_neutral_to_locator(ip.lo, ip.hi, m->locator,
+                                               false);
+        break;
+    case ILA_CSUM_ADJ_TRANSPORT:
+    case ILA_CSUM_NO_ACTION:
+        break;
+    }
+    return XLAT_OK;
+}
+
+static enum xlat_drop
+to_identifier(const struct ila_map *map, struct xlat_ip6 ip, struct change *c)
+{
+    struct ila_back back;
+
+    if (!ila_map_find_back(map, ip.hi, ip.lo, &back)) {
+        return XLAT_DROP_NO_MAPPING;
+    }
+    *c = (struct change) {
+        back.mapping, ip, { back.sir, back.mapping->identifier }, 1
+    };
+    return XLAT_OK;
+}
+
+static enum xlat_drop
+find_change(const struct ila_map *map, enum xlat_dir dir, struct xlat_ip6 ip,
+            struct change *c)
+{
+    bool is_sir = dir != XLAT_DIR_TO_IDENTIFIER && ila_map_is_sir(map, ip.hi);
+
+    return is_sir ? to_locator(map, ip, c)
+           : dir != XLAT_DIR_TO_LOCATOR ? to_identifier(map, ip, c)
+           : XLAT_DROP_NO_MAPPING;
+}
+
+/* Writes the destination of the packet at 'ip', and changes the checksum of
+ * the transport header described by 'info' if that is the mapping's mode. */
+static void
+apply(const struct change *c, uint8_t *ip, const struct pk_info *info,
+      bool has_l4, bool partial)
+{
+    xlat_ip6_store(c->to, ip + DST_OFS);
+    if (has_l4 && c->mapping->csum_mode == ILA_CSUM_ADJ_TRANSPORT) {
+        ila_csum_adjust(ip + info->l4_ofs, info->len - info->l4_ofs,
+                        info->proto, ila_csum_delta(c->from.hi, c->to.hi),
+                        partial);
+    }
+}
+
+/* Returns whether the transport header of a packet is there, and has a
+ * checksum over the destination in the IP header. */
+static bool
+has_transport(enum pk_parse_result result, const struct pk_info *info)
+{
+    return result == PK_OK && pk_has_l4(info) && info->l4_ofs < info->len;
+}
+
+/* Returns whether the packet is an ICMPv6 error. */
+static bool
+is_error(const uint8_t *ip, const struct pk_info *info)
+{
+    return info->proto == IPPROTO_ICMPV6
+           && info->len >= (uint32_t) info->l4_ofs + PK_ICMP_HDR_BYTES
+           && ip[info->l4_ofs] < 128;
+}
+
+/* Takes the destination of the packet inside an ICMPv6 error from locator to
+ * identifier.  Returns whether it was one. */
+static bool
+restore_quote(const struct ila_map *map, uint8_t *ip,
+              const struct pk_info *info, bool partial)
+{
+    uint32_t ofs = info->l4_ofs + PK_ICMP_HDR_BYTES;
+    uint8_t *quote = ip + ofs;
+    struct pk_info quoted;
+    struct change c;
+
+    enum pk_parse_result result = pk_parse(quote, info->len - ofs,
+                                           PK_PARSE_QUOTE, &quoted);
+    if (quoted.family != 6
+        || to_identifier(map, xlat_ip6_load(quote + DST_OFS), &c) != XLAT_OK) {
+        return false;
+    }
+
+    /* The error's own checksum has the quote in it.  Of that, only the
+     * address and a checksum can change, and both are in its headers. */
+    bool has_l4 = has_transport(result, &quoted);
+    uint32_t changed = has_l4 ? quoted.l4_ofs + PK_TCP_HDR_BYTES
+                              : PK_IP6_HDR_BYTES;
+    changed = changed < quoted.len ? changed : quoted.len;
+
+    uint64_t before = pk_csum_bytes(quote, changed);
+    apply(&c, quote, &quoted, has_l4, false);
+    uint64_t after = pk_csum_bytes(quote, changed);
+    if (!partial) {
+        ila_csum_adjust(ip + info->l4_ofs, PK_ICMP_HDR_BYTES, IPPROTO_ICMPV6,
+                        pk_csum_delta(before, after), false);
+    }
+    return true;
+}
+
+/* Reads the headers of a packet.  'info' is right as far as 'has_l4' says. */
+static enum xlat_drop
+parse(const struct pk *pk, struct pk_info *info, bool *has_l4)
+{
+    enum pk_parse_result result = pk_parse(pk->data, pk->len,
+                                           PK_PARSE_CSUM_OK, info);
+
+    switch (result) {
+    case PK_NOT_IP:
+        return XLAT_DROP_NOT_IP;
+    case PK_TRUNCATED:
+        return XLAT_DROP_TRUNCATED;
+    case PK_BAD_HDR:
+        return XLAT_DROP_BAD_HDR;
+    case PK_OK:
+    case PK_BAD_EXT:
+    case PK_BAD_AH:
+    case PK_BAD_ROUTING:
+        break;
+    }
+    *has_l4 = has_transport(result, info);
+    return info->family == 6 ? XLAT_OK : XLAT_DROP_NO_MAPPING;
+}
+
+/* Translates one packet.  Returns the reason to drop it, or XLAT_OK. */
+static enum xlat_drop
+translate(const struct ila_map *map, const struct xlat_ctx *ctx,
+          struct pk *pk)
+{
+    bool partial = pk->flags & PK_L4_PARTIAL;
+    struct pk_info info;
+    struct change c;
+    bool has_l4 = false;
+    enum xlat_drop drop = parse(pk, &info, &has_l4);
+
+    if (drop != XLAT_OK) {
+        return drop;
+    }
+    drop = find_change(map, ctx->dir, xlat_ip6_load(pk->data + DST_OFS), &c);
+    if (drop == XLAT_OK) {
+        apply(&c, pk->data, &info, has_l4, partial);
+        if (!ctx->dry_run) {
+            ila_counters_add(c.mapping->counters, c.dir, info.len);
+        }
+    }
+    if ((drop == XLAT_OK || drop == XLAT_DROP_NO_MAPPING)
+        && has_l4 && is_error(pk->data, &info)
+        && restore_quote(map, pk->data, &info, partial)) {
+        return XLAT_OK;
+    }
+    return drop;
+}
+
+static void
+run_one(const struct xlat_zone *zone, const struct xlat_ctx *ctx,
+        struct xlat_job *job)
+{
+    enum xlat_drop drop = translate(zone->ila, ctx, &job->pk);
+
+    if (drop == XLAT_OK) {
+        job->verdict = XLAT_TRANSLATED;
+    } else if (zone->set.miss == XLAT_MISS_PASS
+               && (drop == XLAT_DROP_NO_MAPPING || drop == XLAT_DROP_NOT_IP)) {
+        job->verdict = XLAT_PASSED;
+    } else {
+        xlat_drop(job, drop);
+    }
+}
+
+typedef void prefetcher(const struct ila_map *, uint64_t prefix,
+                        uint64_t identifier);
+
+static inline void
+prefetch(const struct ila_map *map, const struct xlat_job *jobs, size_t n,
+         prefetcher *stage)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct pk *pk = &jobs[i].pk;
+
+        if (pk->len >= PK_IP6_HDR_BYTES) {
+            struct xlat_ip6 ip = xlat_ip6_load(pk->data + DST_OFS);
+
+            stage(map, ip.hi, ip.lo);
+        }
+    }
+}
+
+void
+ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
+        struct xlat_job *jobs, size_t n)
+{
+    if (ila_map_is_large(zone->ila)) {
+        prefetch(zone->ila, jobs, n, ila_map_prefetch_bucket);
+        prefetch(zone->ila, jobs, n, ila_map_prefetch_entry);
+        prefetch(zone->ila, jobs, n, ila_map_prefetch_counters);
+    }
+    for (size_t i = 0; i < n; i++) {
+        run_one(zone, ctx, &jobs[i]);
+    }
+}

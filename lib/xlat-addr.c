@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The Flexiv authors */
+
+#include "xlat-addr.h"
+
+#include "xlat-private.h"
+#include "xlat-special.h"
+#include "xlat-zone-private.h"
+
+/* Where the addresses stand in the headers. */
+enum {
+    SRC4_OFS = 12,
+    DST4_OFS = 16,
+    SRC6_OFS = 8,
+    DST6_OFS = 24,
+};
+
+/* How to translate an IPv4 address. */
+enum how {
+    NO_EAMT = 1 << 0,       /* By RFC 6052 alone. */
+    ANY_SOURCE = 1 << 1,    /* A router's: even if it is illegal. */
+};
+
+/* What had the mapping of an address. */
+struct found {
+    const struct xlat_eam *eam;
+    const struct xlat_6052 *pool6;
+};
+
+static void
+put4(union pk_addr *addr, uint32_t ip)
+{
+    addr->u64[0] = addr->u64[1] = 0;
+    addr->in4 = htobe32(ip);
+}
+
+/* Returns whether 'p' must not represent 'ip' although it could. */
+static inline bool
+is_banned(const struct xlat_zone *zone, const struct xlat_6052 *p,
+          uint32_t ip)
+{
+    return p->global_only && !zone->set.wkp_non_global
+           && xlat_ip4_is_non_global(ip);
+}
+
+static inline const struct xlat_6052 *
+find_pool6(const struct xlat_addr_map *map, struct xlat_ip6 ip)
+{
+    for (size_t i = 0; i < map->n_pool6; i++) {
+        if (xlat_prefix_contains(&map->pool6[i].prefix, ip)) {
+            return &map->pool6[i];
+        }
+    }
+    return NULL;
+}
+
+/* Finds the mapping of 'ip': the EAMT goes before pool6 (RFC 7757, 3.3), the
+ * other order being used only where it makes no difference. */
+static inline struct found
+find_64(const struct xlat_addr_map *map, struct xlat_ip6 ip)
+{
+    struct found found = { NULL, NULL };
+
+    if (map->pool6_first) {
+        found.pool6 = find_pool6(map, ip);
+        if (found.pool6) {
+            return found;
+        }
+    }
+    if (map->eamt) {
+        found.eam = xlat_eamt_find6(map->eamt, ip);
+    }
+    if (!found.eam && !map->pool6_first) {
+        found.pool6 = find_pool6(map, ip);
+    }
+    return found;
+}
+
+/* Translates 'ip' by what find_64() found. */
+static inline enum xlat_drop
+apply_64(const struct xlat_zone *zone, const struct found *found,
+         struct xlat_ip6 ip, uint32_t *ip4)
+{
+    if (found->eam) {
+        *ip4 = xlat_eam_6to4(found->eam, ip);
+    } else if (found->pool6) {
+        *ip4 = xlat_6052_extract(found->pool6, ip);
+        if (is_banned(zone, found->pool6, *ip4)) {
+            return XLAT_DROP_BAD_EMBEDDED;
+        }
+    } else {
+        return XLAT_DROP_NO_MAPPING;
+    }
+    return xlat_ip4_is_unroutable(*ip4) ? XLAT_DROP_BAD_EMBEDDED
+                                        : XLAT_OK;
+}
+
+static inline enum xlat_drop
+translate_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4,
+             struct found *found)
+{
+    *found = find_64(&zone->addrs, ip);
+    return apply_64(zone, found, ip, ip4);
+}
+
+static inline enum xlat_drop
+translate_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+             struct xlat_ip6 *ip, struct found *found)
+{
+    const struct xlat_addr_map *map = &zone->addrs;
+
+    *found = (struct found) {
+        .eam = map->eamt && !(how & NO_EAMT)
+               ? xlat_eamt_find4(map->eamt, ip4) : NULL,
+    };
+    if (found->eam) {
+        *ip = xlat_eam_4to6(found->eam, ip4);
+        return XLAT_OK;
+    }
+    if (!map->n_pool6) {
+        return XLAT_DROP_NO_MAPPING;
+    }
+    found->pool6 = &map->pool6[0];
+    if (!(how & ANY_SOURCE) && is_banned(zone, found->pool6, ip4)) {
+        return XLAT_DROP_BAD_EMBEDDED;
+    }
+    *ip = xlat_6052_embed(found->pool6, ip4);
+    return XLAT_OK;
+}
+
+static inline bool
+is_denied6(const struct xlat_zone *zone, struct xlat_ip6 ip)
+{
+    return zone->addrs.deny.n && xlat_deny_has6(&zone->addrs.deny, ip);
+}
+
+static inline bool
+is_denied4(const struct xlat_zone *zone, uint32_t ip)
+{
+    return zone->addrs.deny.n && xlat_deny_has4(&zone->addrs.deny, ip);
+}
+
+/* Translates an IPv6 destination, after all checks. */
+static inline enum xlat_drop
+dst_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4,
+       struct found *found)
+{
+    if (xlat_ip6_is_unroutable(ip)) {
+        return XLAT_DROP_NO_MAPPING;
+    }
+    if (is_denied6(zone, ip)) {
+        return XLAT_DROP_DENIED;
+    }
+    enum xlat_drop drop = translate_64(zone, ip, ip4, found);
+    return drop == XLAT_OK && is_denied4(zone, *ip4) ? XLAT_DROP_DENIED
+                                                          : drop;
+}
+
+/* Translates an IPv4 destination, after all checks. */
+static inline enum xlat_drop
+dst_46(const struct xlat_zone *zone, uint32_t ip4, struct xlat_ip6 *ip,
+       struct found *found)
+{
+    if (xlat_ip4_is_unroutable(ip4)) {
+        return XLAT_DROP_NO_MAPPING;
+    }
+    if (is_denied4(zone, ip4)) {
+        return XLAT_DROP_DENIED;
+    }
+    enum xlat_drop drop = translate_46(zone, ip4, 0, ip, found);
+    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED
+                                                         : drop;
+}
+
+static inline enum xlat_drop
+src_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4)
+{
+    struct found found;
+
+    if (xlat_ip6_is_unroutable(ip)) {
+        return XLAT_DROP_BAD_SOURCE;
+    }
+    return dst_64(zone, ip, ip4, &found);
+}
+
+static inline enum xlat_drop
+src_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+       struct xlat_ip6 *ip)
+{
+    struct found found;
+
+    if (xlat_ip4_is_unroutable(ip4)) {
+        return XLAT_DROP_BAD_SOURCE;
+    }
+    if (is_denied4(zone, ip4)) {
+        return XLAT_DROP_DENIED;
+    }
+    enum xlat_drop drop = translate_46(zone, ip4, how, ip, &found);
+    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED
+                                                         : drop;
+}
+
+/* Returns whether an IPv4 address that came out of pool6 belongs to an IPv6
+ * node behind this zone (RFC 7757, 4.2.2). */
+static inline bool
+is_behind(const struct xlat_zone *zone, const struct found *found,
+          uint32_t ip4)
+{
+    return zone->set.hairpin == XLAT_HAIRPIN_INTRINSIC && found->pool6
+           && zone->addrs.eamt && xlat_eamt_find4(zone->addrs.eamt, ip4);
+}
+
+/* Translates 'src4' and 'dst4', IPv4 addresses of a packet that is no ICMP
+ * error, into 'a'. */
+static enum xlat_drop
+pair_46(const struct xlat_zone *zone, struct xlat_addr *a, uint32_t src4,
+        uint32_t dst4, enum how src_how)
+{
+    struct xlat_ip6 src, dst;
+    struct found found;
+    enum xlat_drop drop = dst_46(zone, dst4, &dst, &found);
+
+    if (drop == XLAT_OK) {
+        drop = src_46(zone, src4, src_how, &src);
+    }
+    if (drop == XLAT_OK) {
+        a->to = 6;
+        xlat_ip6_store(src, &a->src);
+        xlat_ip6_store(dst, &a->dst);
+    }
+    return drop;
+}
+
+static enum xlat_drop
+pair_64(const struct xlat_zone *zone, struct xlat_addr *a)
+{
+    uint32_t src4, dst4;
+    struct found found;
+    enum xlat_drop drop = dst_64(zone, xlat_ip6_load(a->ip + DST6_OFS),
+                                 &dst4, &found);
+
+    if (drop == XLAT_OK) {
+        drop = src_64(zone, xlat_ip6_load(a->ip + SRC6_OFS), &src4);
+    }
+    if (drop != XLAT_OK) {
+        return drop;
+    }
+    if (is_behind(zone, &found, dst4)) {
+        return pair_46(zone, a, src4, dst4, NO_EAMT);
+    }
+    a->to = 4;
+    put4(&a->src, src4);
+    put4(&a->dst, dst4);
+    return XLAT_OK;
+}
+
+void
+xlat_addr_one(const struct xlat_zone *zone, struct xlat_addr *a)
+{
+    if (a->from == 6) {
+        a->drop = pair_64(zone, a);
+    } else {
+        a->drop = pair_46(zone, a, xlat_ip4_load(a->ip + SRC4_OFS),
+                          xlat_ip4_load(a->ip + DST4_OFS),
+                          zone->set.hairpin == XLAT_HAIRPIN_SIMPLE
+                          ? NO_EAMT : 0);
+    }
+}
+
+static void
+prefetch_bucket(const struct xlat_eamt *eamt, const struct xlat_addr *a)
+{
+    if (a->from == 6) {
+        xlat_eamt_prefetch_bucket6(eamt, xlat_ip6_load(a->ip + SRC6_OFS));
+        xlat_eamt_prefetch_bucket6(eamt, xlat_ip6_load(a->ip + DST6_OFS));
+    } else {
+        xlat_eamt_prefetch_bucket4(eamt, xlat_ip4_load(a->ip + SRC4_OFS));
+        xlat_eamt_prefetch_bucket4(eamt, xlat_ip4_load(a->ip + DST4_OFS));
+    }
+}
+
+static void
+prefetch_entry(const struct xlat_eamt *eamt, const struct xlat_addr *a)
+{
+    if (a->from == 6) {
+        xlat_eamt_prefetch_entry6(eamt, xlat_ip6_load(a->ip + SRC6_OFS));
+        xlat_eamt_prefetch_entry6(eamt, xlat_ip6_load(a->ip + DST6_OFS));
+    } else {
+        xlat_eamt_prefetch_entry4(eamt, xlat_ip4_load(a->ip + SRC4_OFS));
+        xlat_eamt_prefetch_entry4(eamt, xlat_ip4_load(a->ip + DST4_OFS));
+    }
+}
+
+static void
+prefetch(const struct xlat_eamt *eamt, const struct xlat_addr *addrs,
+         size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (addrs[i].ip) {
+            prefetch_bucket(eamt, &addrs[i]);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (addrs[i].ip) {
+            prefetch_entry(eamt, &addrs[i]);
+        }
+    }
+}
+
+void
+xlat_addr_batch(const struct xlat_zone *zone, struct xlat_addr *addrs,
+                size_t n)
+{
+    if (zone->addrs.prefetch) {
+        prefetch(zone->addrs.eamt, addrs, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (addrs[i].ip) {
+            xlat_addr_one(zone, &addrs[i]);
+        }
+    }
+}
+
+bool
+xlat_addr_own_source(const struct xlat_zone *zone, uint64_t *rng,
+                     uint8_t family, union pk_addr *source)
+{
+    const struct xlat_settings *set = &zone->set;
+    const struct xlat_pool *pool4 = &zone->addrs.pool4;
+
+    if (family == 6) {
+        source->in6 = set->icmp_source6;
+        return !IN6_IS_ADDR_UNSPECIFIED(&set->icmp_source6);
+    }
+    put4(source, be32toh(set->icmp_source4));
+    if (!set->icmp_source4 && pool4->n_addresses) {
+        put4(source, xlat_pool_choose(pool4, xlat_rng_next(rng)));
+    }
+    return source->in4 != 0;
+}
+
+/* The IPv4 source of an ICMP error from an IPv6 router at 'ip'. */
+static enum xlat_drop
+router_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_ip6 ip,
+          uint32_t *ip4)
+{
+    const struct xlat_pool *pool4 = &zone->addrs.pool4;
+    enum xlat_drop drop = src_64(zone, ip, ip4);
+
+    if (drop == XLAT_OK || drop == XLAT_DROP_DENIED) {
+        return drop;
+    }
+    if (pool4->n_addresses) {
+        *ip4 = xlat_pool_choose(pool4, xlat_rng_next(rng));
+        return XLAT_OK;
+    }
+    *ip4 = be32toh(zone->set.icmp_source4);
+    return *ip4 ? XLAT_OK : XLAT_DROP_NO_MAPPING;
+}
+
+/* The IPv6 source of an ICMP error from an IPv4 router at 'ip4'. */
+static enum xlat_drop
+router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+          struct xlat_ip6 *ip)
+{
+    struct found found;
+
+    if (is_denied4(zone, ip4)) {
+        return XLAT_DROP_DENIED;
+    }
+    enum xlat_drop drop = translate_46(zone, ip4, how | ANY_SOURCE, ip,
+                                       &found);
+    if (drop == XLAT_DROP_NO_MAPPING
+        && !IN6_IS_ADDR_UNSPECIFIED(&zone->set.icmp_source6)) {
+        *ip = xlat_ip6_load(&zone->set.icmp_source6);
+        return XLAT_OK;
+    }
+    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED
+                                                         : drop;
+}
+
+/* The IPv4 addresses of an ICMP error: outer and inner, source and
+ * destination.  The inner ones are valid if 'has_inner'. */
+struct quad {
+    uint32_t src;
+    uint32_t dst;
+    uint32_t inner_src;
+    uint32_t inner_dst;
+    bool has_inner;
+};
+
+/* Translates the IPv4 addresses of the packet inside an ICMP error.  They were
+ * checked when that packet was translated, in the other direction. */
+static enum xlat_drop
+inner_46(const struct xlat_zone *zone, const struct quad *q, bool hairpin,
+         struct xlat_addr *inner)
+{
+    struct xlat_ip6 src, dst;
+    struct found found;
+    enum xlat_drop drop = translate_46(zone, q->inner_src, 0, &src, &found);
+
+    if (drop == XLAT_OK) {
+        drop = translate_46(zone, q->inner_dst, hairpin ? NO_EAMT : 0, &dst,
+                            &found);
+    }
+    if (drop == XLAT_OK) {
+        inner->to = 6;
+        xlat_ip6_store(src, &inner->src);
+        xlat_ip6_store(dst, &inner->dst);
+    }
+    return drop;
+}
+
+/* 'hairpin': by the rules for hairpinned packets (RFC 7757, 4.2.1). */
+static void
+error_46(const struct xlat_zone *zone, const struct quad *q, bool hairpin,
+         struct xlat_addr *outer, struct xlat_addr *inner)
+{
+    bool from_destination = q->has_inner && q->src == q->inner_dst;
+    struct xlat_ip6 src, dst;
+    struct found found;
+
+    outer->drop = dst_46(zone, q->dst, &dst, &found);
+    if (outer->drop == XLAT_OK) {
+        outer->drop = router_46(zone, q->src, hairpin && from_destination
+                                ? NO_EAMT : 0, &src);
+    }
+    if (outer->drop == XLAT_OK) {
+        outer->to = 6;
+        xlat_ip6_store(src, &outer->src);
+        xlat_ip6_store(dst, &outer->dst);
+    }
+    if (q->has_inner) {
+        inner->drop = inner_46(zone, q, hairpin, inner);
+    }
+}
+
+static void
+error_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_addr *outer,
+         struct xlat_addr *inner)
+{
+    struct quad q = { .has_inner = false };
+    struct found found;
+    bool hairpin = false;
+
+    outer->drop = dst_64(zone, xlat_ip6_load(outer->ip + DST6_OFS), &q.dst,
+                         &found);
+    if (outer->drop == XLAT_OK) {
+        outer->drop = router_64(zone, rng, xlat_ip6_load(outer->ip + SRC6_OFS),
+                                &q.src);
+    }
+    if (inner) {
+        inner->drop = translate_64(zone, xlat_ip6_load(inner->ip + DST6_OFS),
+                                   &q.inner_dst, &found);
+        if (inner->drop == XLAT_OK) {
+            inner->drop = translate_64(zone,
+                                       xlat_ip6_load(inner->ip + SRC6_OFS),
+                                       &q.inner_src, &found);
+        }
+        q.has_inner = inner->drop == XLAT_OK;
+        hairpin = q.has_inner && is_behind(zone, &found, q.inner_src);
+    }
+    if (outer->drop == XLAT_OK && hairpin) {
+        error_46(zone, &q, true, outer, inner);
+        return;
+    }
+    outer->to = 4;
+    put4(&outer->src, q.src);
+    put4(&outer->dst, q.dst);
+    if (q.has_inner) {
+        inner->to = 4;
+        put4(&inner->src, q.inner_src);
+        put4(&inner->dst, q.inner_dst);
+    }
+}
+
+void
+xlat_addr_error(const struct xlat_zone *zone, uint64_t *rng,
+                struct xlat_addr *outer, struct xlat_addr *inner)
+{
+    if (outer->from == 6) {
+        error_64(zone, rng, outer, inner);
+    } else {
+        struct quad q = {
+            .src = xlat_ip4_load(outer->ip + SRC4_OFS),
+            .dst = xlat_ip4_load(outer->ip + DST4_OFS),
+            .inner_src = inner ? xlat_ip4_load(inner->ip + SRC4_OFS) : 0,
+            .inner_dst = inner ? xlat_ip4_load(inner->ip + DST4_OFS) : 0,
+            .has_inner = inner != NULL,
+        };
+
+        error_46(zone, &q, zone->set.hairpin == XLAT_HAIRPIN_SIMPLE, outer,
+                 inner);
+    }
+}
+
+static void
+describe(const struct found *found, struct xlat_via *via)
+{
+    *via = (struct xlat_via) { .kind = XLAT_VIA_NONE };
+    if (found->eam) {
+        via->kind = XLAT_VIA_EAMT;
+        via->prefix6 = xlat_eam_prefix6(found->eam);
+        via->prefix4 = xlat_eam_prefix4(found->eam);
+    } else if (found->pool6) {
+        via->kind = XLAT_VIA_6052;
+        via->prefix6 = found->pool6->prefix;
+    }
+}
+
+enum xlat_drop
+xlat_addr_64(const struct xlat_zone *zone, const struct in6_addr *ip,
+             pk_be32 *ip4, struct xlat_via *via)
+{
+    struct found found = { NULL, NULL };
+    uint32_t result = 0;
+    enum xlat_drop drop = dst_64(zone, xlat_ip6_load(ip), &result, &found);
+
+    *ip4 = htobe32(result);
+    describe(&found, via);
+    return drop;
+}
+
+enum xlat_drop
+xlat_addr_46(const struct xlat_zone *zone, pk_be32 ip4, struct in6_addr *ip,
+             struct xlat_via *via)
+{
+    struct found found = { NULL, NULL };
+    struct xlat_ip6 result = { 0, 0 };
+    enum xlat_drop drop = dst_46(zone, be32toh(ip4), &result, &found);
+
+    xlat_ip6_store(result, ip);
+    describe(&found, via);
+    return drop;
+}
