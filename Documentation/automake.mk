@@ -2,3 +2,5 @@
 # SPDX-FileCopyrightText: The Flexiv authors
 
 # Chapters in Markdown; manual pages stand beside the commands.
+
+dist_doc_DATA += Documentation/translation.md

@@ -7,10 +7,25 @@
 vse_sources = \
 	vswitchd-ext/vse-action.c \
 	vswitchd-ext/vse-action.h \
+	vswitchd-ext/vse-appctl.c \
+	vswitchd-ext/vse-appctl.h \
+	vswitchd-ext/vse-config.c \
+	vswitchd-ext/vse-config.h \
+	vswitchd-ext/vse-file.c \
+	vswitchd-ext/vse-file.h \
+	vswitchd-ext/vse-init.c \
+	vswitchd-ext/vse-init.h \
 	vswitchd-ext/vse-packet.c \
 	vswitchd-ext/vse-packet.h \
+	vswitchd-ext/vse-query.c \
+	vswitchd-ext/vse-query.h \
+	vswitchd-ext/vse-record.c \
+	vswitchd-ext/vse-record.h \
+	vswitchd-ext/vse-row.c \
+	vswitchd-ext/vse-row.h \
 	vswitchd-ext/vse-trace.c \
 	vswitchd-ext/vse-trace.h \
+	vswitchd-ext/vse-zones.c \
 	vswitchd-ext/vse-zones.h
 
 # What every program of Open vSwitch needs (parsing, formatting, the hook

@@ -284,7 +284,7 @@ put_switch_counters(struct vse_record *r)
 {
     uint64_t drops[XLAT_N_DROPS] = { 0 };
 
-    vse_action_get_counters(drops);
+    vse_action_get_drops(drops);
     for (size_t i = 0; i < XLAT_N_DROPS; i++) {
         if (drops[i] || i == XLAT_DROP_NO_ZONE) {
             char *name = xasprintf("drop-%s", xlat_drop_name(i));

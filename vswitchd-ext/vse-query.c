@@ -395,13 +395,23 @@ address_run(const struct xlat_zone *zone, const struct xlat_prefix *in,
     struct xlat_job job = {
         .verdict = drop == XLAT_N_DROPS ? XLAT_TRANSLATED : XLAT_DROPPED,
     };
+    if (drop == XLAT_DROP_NO_MAPPING) {
+        /* The zone may let it pass. */
+        struct tuple t = { .proto = "udp", .nw_proto = IPPROTO_UDP,
+                           .src = *in, .dst = *in };
+        struct tuple unused;
+
+        if (tuple_translate(zone, &t, &unused).verdict == XLAT_PASSED) {
+            job.verdict = XLAT_PASSED;
+        }
+    }
 
     put_verdict(r, &job);
     put_address(r, "in", in);
     if (drop == XLAT_N_DROPS) {
         put_address(r, "out", &out);
         put_via(r, "by", &via);
-    } else {
+    } else if (job.verdict != XLAT_PASSED) {
         put_reason(r, drop);
     }
 }
