@@ -10,3 +10,6 @@
 #   dist_man_MANS += utilities/flex-pcap.1
 #
 # A script: dist_bin_SCRIPTS += utilities/NAME.
+
+dist_bin_SCRIPTS += utilities/flex-gw
+dist_man_MANS += utilities/flex-gw.8
