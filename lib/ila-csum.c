@@ -22,14 +22,11 @@ ila_csum_adjust(uint8_t *l4, uint32_t bytes, uint8_t proto, uint16_t delta,
     if (partial) {
         /* A sum, not the complement of one. */
         field = ~pk_csum_update(~field, delta);
-    } else if (proto == IPPROTO_UDP) {
-        if (!field) {
-            return;
+    } else if (proto != IPPROTO_UDP || field) {
+        field = pk_csum_update(field, delta);
+        if (!field && (proto == IPPROTO_UDP || proto == PK_PROTO_UDPLITE)) {
+            field = 0xffff;
         }
-        field = pk_csum_update(field, delta);
-        field = field ? field : 0xffff;
-    } else {
-        field = pk_csum_update(field, delta);
     }
     pk_put16(l4 + ofs, field);
 }

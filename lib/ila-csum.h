@@ -82,8 +82,9 @@ ila_csum_delta(uint64_t from, uint64_t to)
  * there, by 'delta'; 'proto' is its protocol.  'partial': the field has just
  * the sum of the pseudo-header.
  *
- * A UDP checksum of 0 stays: there is none.  Nothing happens to a header that
- * is cut short in front of its checksum, or of a protocol without one. */
+ * A UDP checksum of 0 stays: there is none.  One that becomes 0 is written as
+ * 0xffff.  Nothing happens to a header that is cut short in front of its
+ * checksum, or of a protocol without one. */
 void ila_csum_adjust(uint8_t *l4, uint32_t bytes, uint8_t proto,
                      uint16_t delta, bool partial);
 

@@ -32,9 +32,9 @@ struct ila_map {
  * which may be null, is the map that the new one replaces; the counters of
  * each identifier go on.
  *
- * Returns 0, or a positive errno: EINVAL, with '*errorp' set to a sentence that
- * the caller frees (an identifier twice, a locator that is a SIR prefix, two
- * identifiers that look the same behind a checksum-neutral mapping), or
+ * Returns 0, or a positive errno: EINVAL, with '*errorp' set to a sentence
+ * that the caller frees (an identifier twice, a locator that is a SIR prefix,
+ * two identifiers that look the same behind a checksum-neutral mapping), or
  * ENOMEM. */
 int ila_map_create(const struct ila_mapping *, size_t n,
                    const uint64_t *sirs, size_t n_sirs,

@@ -91,8 +91,7 @@ apply_64(const struct xlat_zone *zone, const struct found *found,
     } else {
         return XLAT_DROP_NO_MAPPING;
     }
-    return xlat_ip4_is_unroutable(*ip4) ? XLAT_DROP_BAD_EMBEDDED
-                                        : XLAT_OK;
+    return xlat_ip4_is_unroutable(*ip4) ? XLAT_DROP_BAD_EMBEDDED : XLAT_OK;
 }
 
 static inline enum xlat_drop
@@ -152,14 +151,13 @@ dst_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4,
         return XLAT_DROP_DENIED;
     }
     enum xlat_drop drop = translate_64(zone, ip, ip4, found);
-    return drop == XLAT_OK && is_denied4(zone, *ip4) ? XLAT_DROP_DENIED
-                                                          : drop;
+    return drop == XLAT_OK && is_denied4(zone, *ip4) ? XLAT_DROP_DENIED : drop;
 }
 
 /* Translates an IPv4 destination, after all checks. */
 static inline enum xlat_drop
-dst_46(const struct xlat_zone *zone, uint32_t ip4, struct xlat_ip6 *ip,
-       struct found *found)
+dst_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+       struct xlat_ip6 *ip, struct found *found)
 {
     if (xlat_ip4_is_unroutable(ip4)) {
         return XLAT_DROP_NO_MAPPING;
@@ -167,9 +165,8 @@ dst_46(const struct xlat_zone *zone, uint32_t ip4, struct xlat_ip6 *ip,
     if (is_denied4(zone, ip4)) {
         return XLAT_DROP_DENIED;
     }
-    enum xlat_drop drop = translate_46(zone, ip4, 0, ip, found);
-    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED
-                                                         : drop;
+    enum xlat_drop drop = translate_46(zone, ip4, how, ip, found);
+    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED : drop;
 }
 
 static inline enum xlat_drop
@@ -192,12 +189,7 @@ src_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
     if (xlat_ip4_is_unroutable(ip4)) {
         return XLAT_DROP_BAD_SOURCE;
     }
-    if (is_denied4(zone, ip4)) {
-        return XLAT_DROP_DENIED;
-    }
-    enum xlat_drop drop = translate_46(zone, ip4, how, ip, &found);
-    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED
-                                                         : drop;
+    return dst_46(zone, ip4, how, ip, &found);
 }
 
 /* Returns whether an IPv4 address that came out of pool6 belongs to an IPv6
@@ -218,7 +210,7 @@ pair_46(const struct xlat_zone *zone, struct xlat_addr *a, uint32_t src4,
 {
     struct xlat_ip6 src, dst;
     struct found found;
-    enum xlat_drop drop = dst_46(zone, dst4, &dst, &found);
+    enum xlat_drop drop = dst_46(zone, dst4, 0, &dst, &found);
 
     if (drop == XLAT_OK) {
         drop = src_46(zone, src4, src_how, &src);
@@ -375,8 +367,7 @@ router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
         *ip = xlat_ip6_load(&zone->set.icmp_source6);
         return XLAT_OK;
     }
-    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED
-                                                         : drop;
+    return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED : drop;
 }
 
 /* The IPv4 addresses of an ICMP error: outer and inner, source and
@@ -389,19 +380,19 @@ struct quad {
     bool has_inner;
 };
 
-/* Translates the IPv4 addresses of the packet inside an ICMP error.  They were
- * checked when that packet was translated, in the other direction. */
+/* Translates the IPv4 addresses of the packet inside an ICMP error.  Both get
+ * the checks of destinations, as it went the other way. */
 static enum xlat_drop
 inner_46(const struct xlat_zone *zone, const struct quad *q, bool hairpin,
          struct xlat_addr *inner)
 {
     struct xlat_ip6 src, dst;
     struct found found;
-    enum xlat_drop drop = translate_46(zone, q->inner_src, 0, &src, &found);
+    enum xlat_drop drop = dst_46(zone, q->inner_src, 0, &src, &found);
 
     if (drop == XLAT_OK) {
-        drop = translate_46(zone, q->inner_dst, hairpin ? NO_EAMT : 0, &dst,
-                            &found);
+        drop = dst_46(zone, q->inner_dst, hairpin ? NO_EAMT : 0, &dst,
+                      &found);
     }
     if (drop == XLAT_OK) {
         inner->to = 6;
@@ -420,7 +411,7 @@ error_46(const struct xlat_zone *zone, const struct quad *q, bool hairpin,
     struct xlat_ip6 src, dst;
     struct found found;
 
-    outer->drop = dst_46(zone, q->dst, &dst, &found);
+    outer->drop = dst_46(zone, q->dst, 0, &dst, &found);
     if (outer->drop == XLAT_OK) {
         outer->drop = router_46(zone, q->src, hairpin && from_destination
                                 ? NO_EAMT : 0, &src);
@@ -450,12 +441,11 @@ error_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_addr *outer,
                                 &q.src);
     }
     if (inner) {
-        inner->drop = translate_64(zone, xlat_ip6_load(inner->ip + DST6_OFS),
-                                   &q.inner_dst, &found);
+        inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + DST6_OFS),
+                             &q.inner_dst, &found);
         if (inner->drop == XLAT_OK) {
-            inner->drop = translate_64(zone,
-                                       xlat_ip6_load(inner->ip + SRC6_OFS),
-                                       &q.inner_src, &found);
+            inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + SRC6_OFS),
+                                 &q.inner_src, &found);
         }
         q.has_inner = inner->drop == XLAT_OK;
         hairpin = q.has_inner && is_behind(zone, &found, q.inner_src);
@@ -527,7 +517,8 @@ xlat_addr_46(const struct xlat_zone *zone, pk_be32 ip4, struct in6_addr *ip,
 {
     struct found found = { NULL, NULL };
     struct xlat_ip6 result = { 0, 0 };
-    enum xlat_drop drop = dst_46(zone, be32toh(ip4), &result, &found);
+    enum xlat_drop drop = dst_46(zone, be32toh(ip4), 0, &result,
+                                 &found);
 
     xlat_ip6_store(result, ip);
     describe(&found, via);

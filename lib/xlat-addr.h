@@ -21,8 +21,8 @@
  * Hairpinning (RFC 7757, 4), by the setting 'hairpin':
  * - none: nothing special.
  * - simple (4.2.1): IPv4 to IPv6, the table is not used for the source of a
- *   packet, nor for the destination of the packet inside an ICMP error, nor for
- *   the source of an ICMP error if it is that destination.
+ *   packet, nor for the destination of the packet inside an ICMP error, nor
+ *   for the source of an ICMP error if it is that destination.
  * - intrinsic (4.2.2): IPv6 to IPv4, where the destination was under pool6 and
  *   the table has the IPv4 address that it embeds, the packet is translated to
  *   IPv6 again at once, by the rules of "simple".  Of an ICMP error, it is the
@@ -75,7 +75,8 @@ struct xlat_via {
 };
 
 /* Translates one address, of a destination, and says how.  Deny rules are
- * applied, hairpinning is not.  Returns the reason to drop, or XLAT_N_DROPS. */
+ * applied, hairpinning is not.  Returns the reason to drop, or
+ * XLAT_N_DROPS. */
 enum xlat_drop xlat_addr_64(const struct xlat_zone *, const struct in6_addr *,
                             pk_be32 *, struct xlat_via *);
 enum xlat_drop xlat_addr_46(const struct xlat_zone *, pk_be32,

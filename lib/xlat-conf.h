@@ -62,7 +62,8 @@ char *xlat_conf_read_eamt(struct xlat_conf *, FILE *);
 char *xlat_conf_read_ila(struct xlat_conf *, FILE *);
 
 /* Calls 'cb' for every key of other_config: its name, its default as text,
- * the values it takes ("drop|compute|forward", "1280..65535"), and a sentence. */
+ * the values it takes ("drop|compute|forward", "1280..65535"), and a
+ * sentence. */
 void xlat_conf_for_each_option(void (*cb)(const char *key,
                                           const char *dflt,
                                           const char *values,

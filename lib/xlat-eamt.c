@@ -11,8 +11,8 @@
 #include "xlat-special.h"
 #include "xlat-text.h"
 
-/* Above this, tables leave the first cache levels, and waiting for memory costs
- * more than computing each hash twice. */
+/* Above this, tables leave the first cache levels, and waiting for memory
+ * costs more than computing each hash twice. */
 #define LARGE 4096
 
 /* Any value will do: the keys are the operator's. */

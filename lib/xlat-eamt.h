@@ -38,8 +38,8 @@ struct xlat_prefix xlat_eam_prefix4(const struct xlat_eam *);
 /* Compiles the 'n' entries of 'eams', which remain the caller's.  If
  * 'refuse_nested', no prefix may lie within another one.
  *
- * Returns 0, or a positive errno: EINVAL, with '*errorp' set to a sentence that
- * the caller frees (two entries with the same prefix, or nested ones), or
+ * Returns 0, or a positive errno: EINVAL, with '*errorp' set to a sentence
+ * that the caller frees (two entries with the same prefix, or nested ones), or
  * ENOMEM. */
 int xlat_eamt_create(const struct xlat_eam *eams, size_t n,
                      bool refuse_nested, struct xlat_eamt **,

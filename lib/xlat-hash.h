@@ -7,9 +7,9 @@
  * the caller has.
  *
  * Buckets are 64 bytes, one cache line: eight tags of 16 bits, compared four
- * at a time, and eight numbers.  A lookup that finds nothing costs one line; one
- * that finds its key, one more in the caller's array.  Both can be prefetched
- * for a batch of keys before the first is looked up.
+ * at a time, and eight numbers.  A lookup that finds nothing costs one line;
+ * one that finds its key, one more in the caller's array.  Both can be
+ * prefetched for a batch of keys before the first is looked up.
  *
  * Built once, by one thread, for a number of keys known before; then read by
  * any number.  Not good at removing: it cannot. */

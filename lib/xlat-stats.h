@@ -6,8 +6,8 @@
 /* A zone's counters and its rate limit, shared by all of its snapshots and all
  * threads.
  *
- * A thread counts a batch in a 'struct xlat_tally' of its own and adds it once,
- * with relaxed atomics.  Counters never fall. */
+ * A thread counts a batch in a 'struct xlat_tally' of its own and adds it
+ * once, with relaxed atomics.  Counters never fall. */
 
 #include "xlat-settings.h"
 #include "xlat-zone.h"

@@ -39,8 +39,8 @@ uint32_t xlat_zone_number(const struct xlat_zone *);
 
 /* A copy of a zone's counters.
  * packets == translated + replies + passed + sum of drops[], once no thread
- * is inside xlat_run().  A reply's reason is counted in 'reply_reasons', not in
- * 'drops'. */
+ * is inside xlat_run().  A reply's reason is counted in 'reply_reasons', not
+ * in 'drops'. */
 struct xlat_counters {
     uint64_t packets;
     uint64_t bytes;                /* IP bytes, before translation. */
