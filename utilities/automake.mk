@@ -13,3 +13,21 @@
 
 dist_bin_SCRIPTS += utilities/flex-gw
 dist_man_MANS += utilities/flex-gw.8
+
+bin_PROGRAMS += utilities/flex-pcap
+utilities_flex_pcap_SOURCES = \
+	utilities/conf-json.c \
+	utilities/conf-json.h \
+	utilities/flex-pcap.c \
+	utilities/pcap-file.c \
+	utilities/pcap-file.h \
+	utilities/pcap-link.c \
+	utilities/pcap-link.h \
+	utilities/pcap-run.c \
+	utilities/pcap-run.h \
+	utilities/util-counters.c \
+	utilities/util-counters.h \
+	utilities/util-text.c \
+	utilities/util-text.h
+utilities_flex_pcap_LDADD = lib/libxlat.a $(JANSSON_LIBS) $(PCAP_LIBS)
+dist_man_MANS += utilities/flex-pcap.1
