@@ -4,3 +4,4 @@
 # Chapters in Markdown; manual pages stand beside the commands.
 
 dist_doc_DATA += Documentation/translation.md
+dist_doc_DATA += Documentation/tutorial.md

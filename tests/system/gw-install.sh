@@ -45,7 +45,7 @@ check "... and what it learned is kept" \
 check "pool6 comes from the zone's row" prints 'ipv6_dst=2001:db8:64::/96' \
     gw br0
 check "pool4 comes from its eamt" prints 'nw_dst=192.0.2.0/24' gw br0
-must ovs-vsctl set Xlat_Zone 1 pool4=203.0.113.64/28
+must ovs-vsctl set Xlat_Zone 1 pool4='"203.0.113.64/28"'
 check "... and from its pool4" prints 'nw_dst=203.0.113.64/28' gw br0
 check "what is printed can be added" all_of \
     "gw br0 | ovs-ofctl -O OpenFlow14 --bundle add-flows br0 -" \

@@ -50,11 +50,11 @@ must ovs-vsctl remove Xlat_Zone 1 other_config tos-override
 must until_ok 5 not prints 'tos-override.*64' ovs-appctl xlat/show 1
 check "a knob taken back is not" tos_is 0x0
 
-must ovs-vsctl set Xlat_Zone 1 pool6=2001:db8:64::/95
+must ovs-vsctl set Xlat_Zone 1 pool6='"2001:db8:64::/95"'
 check "a bad change is refused with a reason" \
     until_ok 5 prints '95' ovs-vsctl get Xlat_Zone 1 status
 check "... and the old configuration works on" ping_ok h6 $h4_from_6
-must ovs-vsctl set Xlat_Zone 1 pool6=2001:db8:64::/96
+must ovs-vsctl set Xlat_Zone 1 pool6='"2001:db8:64::/96"'
 
 must ovs-vsctl destroy Xlat_Zone 1
 check "without its zone, nothing passes" \

@@ -75,12 +75,17 @@ siit_routers_and_h4 () {
 siit_zone () {
     must ovs-vsctl --timeout=20 create Xlat_Zone zone=1 kind=siit \
         pool6='"2001:db8:64::/96"' \
-        eamt='"2001:db8:1::/120"="192.0.2.0/24"' "${@/#/other_config:}"
+        eamt='"2001:db8:1::/120"="192.0.2.0/24"'
+    [ $# = 0 ] || siit_set "$@"
 }
 
 # siit_set KEY=VALUE...: changes zone 1 while it works.
 siit_set () {
-    must ovs-vsctl --timeout=20 set Xlat_Zone 1 "${@/#/other_config:}"
+    local args=() pair
+    for pair; do
+        args+=("other_config:${pair%%=*}=\"${pair#*=}\"")
+    done
+    must ovs-vsctl --timeout=20 set Xlat_Zone 1 "${args[@]}"
 }
 
 # siit_gateway [OPTION...]: flex-gw's, beyond the usual.

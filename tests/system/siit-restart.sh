@@ -21,7 +21,7 @@ siit_net
 siit_set mtu6=1480 mtu4=1460 lowest-ipv6-mtu=1300 hairpin=simple \
     udp-zero-checksum=compute tos-override=8 icmp-error-rate=7 \
     icmp-source4=198.51.100.1 icmp-source6=$gw6
-must ovs-vsctl set Xlat_Zone 1 name=edge pool4=203.0.113.64/28
+must ovs-vsctl set Xlat_Zone 1 name=edge pool4='"203.0.113.64/28"'
 ila_zone 2
 must until_ok 5 prints 'mtu6.*1480' ovs-appctl xlat/show 1
 in_force >before
