@@ -2,23 +2,266 @@
 # SPDX-FileCopyrightText: The Flexiv authors
 
 # Everything in TESTS speaks TAP (libcheck does when it is asked).
+TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = \
 	CK_TAP_LOG_FILE_NAME=-; export CK_TAP_LOG_FILE_NAME; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; export CC; \
-	PYTHON='$(PYTHON)'; export PYTHON;
+	NM='$(NM)'; export NM; \
+	PYTHON='$(PYTHON)'; export PYTHON; \
+	MANUALS='$(dist_man_MANS)'; export MANUALS; \
+	FUZZ_TARGETS='$(fuzz_targets)'; export FUZZ_TARGETS; \
+	VSE_FLAGS='$(vse_flags)'; export VSE_FLAGS;
 
-# Unit tests: tests/unit/NAME-test.c, one line here.  They link lib/libxlat.a
-# and libcheck, nothing else, unless tests_unit_NAME_test_LDADD says so.
-unit_tests =
+## ---------- ##
+## Unit tests ##
+## ---------- ##
+
+# tests/unit/NAME-test.c, one line here.  They link lib/libxlat.a and
+# libcheck, nothing else, unless tests_unit_NAME_test_LDADD says so.
+unit_tests = \
+	tests/unit/pk-test \
+	tests/unit/xlat-icmp-test \
+	tests/unit/xlat-rewrite-test \
+	tests/unit/xlat-siit-test
+
+tests_unit_pk_test_SOURCES = tests/unit/pk-test.c \
+	tests/unit/packet.c tests/unit/packet.h
+tests_unit_xlat_icmp_test_SOURCES = tests/unit/xlat-icmp-test.c \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/siit.c tests/unit/siit.h
+tests_unit_xlat_rewrite_test_SOURCES = tests/unit/xlat-rewrite-test.c \
+	tests/unit/packet.c tests/unit/packet.h
+tests_unit_xlat_siit_test_SOURCES = tests/unit/xlat-siit-test.c \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/siit.c tests/unit/siit.h
 
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 
+# The slow and obvious twins that tests compare with.
+check_LIBRARIES += tests/liboracle.a
+tests_liboracle_a_SOURCES =
+
+## ------- ##
+## Scripts ##
+## ------- ##
+
 # Scripts that speak TAP.
-script_tests =
+script_tests = \
+	tests/check-headers \
+	tests/check-layers \
+	tests/check-manuals \
+	tests/check-spdx \
+	tests/cli/flex-pcap \
+	tests/fuzz/replay-all \
+	tests/golden/check-made \
+	tests/golden/run
+
 TESTS += $(script_tests)
 dist_noinst_SCRIPTS += $(script_tests)
+
+EXTRA_DIST += tests/golden tests/rfc tests/tap.bash
+
+## ------- ##
+## Fuzzing ##
+## ------- ##
+
+# tests/fuzz/NAME-fuzz.c has LLVMFuzzerTestOneInput().  NAME goes into
+# fuzz_targets; "make check" replays tests/fuzz/corpus/NAME/* by the program
+# that two lines declare:
+#
+#   check_PROGRAMS += tests/fuzz/NAME-replay
+#   tests_fuzz_NAME_replay_SOURCES = tests/fuzz/NAME-fuzz.c tests/fuzz/replay.c
+fuzz_targets = pcap
+
+check_PROGRAMS += tests/fuzz/pcap-replay
+tests_fuzz_pcap_replay_SOURCES = \
+	tests/fuzz/pcap-fuzz.c \
+	tests/fuzz/replay.c \
+	utilities/pcap-file.c \
+	utilities/pcap-link.c \
+	utilities/pcap-run.c \
+	utilities/util-text.c
+tests_fuzz_pcap_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/utilities
+tests_fuzz_pcap_replay_LDADD = lib/libxlat.a $(PCAP_LIBS)
+
+FUZZ_SECONDS = 60
+
+fuzz:
+	CLANG='$(CLANG)' FUZZ_TARGETS='$(fuzz_targets)' \
+	FUZZ_SECONDS='$(FUZZ_SECONDS)' top_srcdir='$(abs_top_srcdir)' \
+	$(top_srcdir)/tests/fuzz/run
+
+PHONY += fuzz
+dist_noinst_SCRIPTS += tests/fuzz/run
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/replay.c
+CLEAN_LOCAL += clean-fuzz
+clean-fuzz:
+	rm -rf fuzz
+PHONY += clean-fuzz
+
+## -------- ##
+## Autotest ##
+## -------- ##
+
+# What an operator types, with the patched Open vSwitch, in its own manner
+# and with its own macros.
+TESTSUITE_AT = \
+	tests/install.at \
+	tests/testsuite.at
+
+EXTRA_DIST += $(TESTSUITE_AT)
+TESTSUITEFLAGS = -j4
+
+if WITH_OVS
+
+tests/package.m4: Makefile
+	$(AM_V_GEN){ \
+	  echo 'm4_define([AT_PACKAGE_NAME], [$(PACKAGE_NAME)])'; \
+	  echo 'm4_define([AT_PACKAGE_TARNAME], [$(PACKAGE_TARNAME)])'; \
+	  echo 'm4_define([AT_PACKAGE_VERSION], [$(PACKAGE_VERSION)])'; \
+	  echo 'm4_define([AT_PACKAGE_STRING], [$(PACKAGE_STRING)])'; \
+	  echo 'm4_define([AT_PACKAGE_BUGREPORT], [])'; \
+	} > $@
+
+tests/testsuite: $(TESTSUITE_AT) tests/package.m4 ovs.stamp
+	$(AM_V_GEN)$(AUTOM4TE) --language=autotest -I tests -I ovs \
+		-I $(srcdir)/tests -o $@.tmp $(srcdir)/tests/testsuite.at \
+	&& mv $@.tmp $@
+
+check-autotest: all tests/testsuite
+	$(SHELL) tests/testsuite -C tests \
+		AUTOTEST_PATH='$(autotest_path)' $(TESTSUITEFLAGS)
+
+autotest_path = utilities:ovs/utilities:ovs/vswitchd:ovs/ovsdb:ovs/tests
+
+CHECK_LOCAL += check-autotest
+CLEAN_LOCAL += clean-autotest
+clean-autotest:
+	test ! -f tests/testsuite || $(SHELL) tests/testsuite -C tests --clean
+	rm -f tests/testsuite.log
+PHONY += check-autotest clean-autotest
+
+endif WITH_OVS
+
+CLEANFILES += tests/package.m4 tests/testsuite
+DISTCLEANFILES += tests/atconfig
+
+## ------------ ##
+## System tests ##
+## ------------ ##
+
+# Real programs in network namespaces, as root, one after the other.
+system_tests = \
+	tests/system/gw-install.sh \
+	tests/system/gw-neighbours.sh \
+	tests/system/ila-linux.sh \
+	tests/system/ila-traffic.sh \
+	tests/system/siit-fragments.sh \
+	tests/system/siit-hairpin.sh \
+	tests/system/siit-live.sh \
+	tests/system/siit-offload.sh \
+	tests/system/siit-ping.sh \
+	tests/system/siit-pmtud.sh \
+	tests/system/siit-reply-ports.sh \
+	tests/system/siit-restart.sh \
+	tests/system/siit-tcp.sh \
+	tests/system/siit-traceroute.sh
+
+dist_noinst_SCRIPTS += \
+	tests/system/demo.sh \
+	tests/system/http-server.py \
+	tests/system/iperf3-result.py \
+	tests/system/udp.py
+EXTRA_DIST += \
+	tests/system/ila-net.sh \
+	tests/system/lib.sh \
+	tests/system/siit-net.sh
+
+dist_noinst_SCRIPTS += $(system_tests)
+
+check-system: all
+	@test -n '$(system_tests)' || { echo 'no system tests'; exit 1; }
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS TESTS='$(system_tests)' \
+		TEST_SUITE_LOG=system-suite.log
+
+PHONY += check-system
+CLEANFILES += system-suite.log
+
+## ------------------- ##
+## Open vSwitch's suite ##
+## ------------------- ##
+
+OVS_CHECK = $(PYTHON) $(srcdir)/tests/ovs-suite \
+	--known=$(srcdir)/tests/ovs-known-failures
+
+# All of it, on the patched tree and on one without patches.
+check-ovs: all ovs-plain-all
+	$(OVS_CHECK) --tree=ovs --plain=ovs-plain
+
+# What the patches touch, on the patched tree.
+check-ovs-touched: all
+	$(OVS_CHECK) --tree=ovs --touched
+
+PHONY += check-ovs check-ovs-touched
+dist_noinst_SCRIPTS += tests/ovs-suite
+EXTRA_DIST += tests/ovs-known-failures
+
+## ----------------- ##
+## Sanitizers, random ##
+## ----------------- ##
+
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+# lib, the commands and their tests, in a build folder of their own.
+check-asan:
+	$(MKDIR_P) asan
+	test -f asan/Makefile || (cd asan && '$(abs_top_srcdir)/configure' \
+		--disable-ovs CC='$(CC)' LDFLAGS='$(SANITIZE)' \
+		CFLAGS='-g -O1 -fno-omit-frame-pointer $(SANITIZE)')
+	+$(MAKE) $(AM_MAKEFLAGS) -C asan check
+
+clean-asan:
+	rm -rf asan
+
+# Random packets through lib and through its slow twin.
+RANDOM_PACKETS = 50000000
+
+PHONY += check-asan clean-asan
+CLEAN_LOCAL += clean-asan
+
+check-random: tests/random/random-xlat
+	tests/random/random-xlat --packets=$(RANDOM_PACKETS)
+
+PHONY += check-random
+
+## ------- ##
+## Benches ##
+## ------- ##
+
+# Built by "make bench" alone; "make bench BENCH=name" runs one.
+bench_programs =
+BENCH =
+
+EXTRA_PROGRAMS = $(bench_programs)
+CLEANFILES += $(bench_programs) bench.json
+
+bench: all $(bench_programs) $(bench_trees)
+	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
+	$(PYTHON) $(top_srcdir)/tests/bench/run --bench='$(BENCH)' \
+		--builddir='$(abs_top_builddir)' \
+		--ovs='$(abs_top_builddir)/ovs' \
+		--ovs-unpatched='$(abs_top_builddir)/ovs-plain'
+
+if WITH_OVS
+bench_trees = ovs-plain-all
+endif
+
+PHONY += bench
+
+include tests/bench/automake.mk
