@@ -343,11 +343,28 @@ orc_addr64(const struct orc_conf *conf, const uint8_t v6[16],
     check6(conf, v6, role, why);
     if (eam) {
         *v4 = eam_read6(eam, v6);
-        check4(conf, *v4, role, why);
-        return ORC_BY_EAM;
-    }
-    if (prefix) {
+    } else if (prefix) {
         *v4 = orc_6052_read(prefix, v6);
+    }
+    if (role == ORC_ERROR_SRC && (eam || prefix)) {
+        struct orc_why bad = { 0, 0 };
+
+        /* A router whose IPv4 address cannot be is one without any. */
+        check4(conf, *v4, ORC_DST, &bad);
+        why->must |= bad.must & ORC_WHY(DENIED);
+        if (!eam) {
+            check_embedded(conf, prefix, *v4, ORC_DST, &bad);
+        }
+        if (!bad.must) {
+            return eam ? ORC_BY_EAM : ORC_BY_6052;
+        }
+    } else if (eam) {
+        check4(conf, *v4, role, why);
+        if (why->must & ORC_WHY(BAD_SOURCE)) {
+            why->must |= ORC_WHY(BAD_EMBEDDED);
+        }
+        return ORC_BY_EAM;
+    } else if (prefix) {
         check4(conf, *v4, role, why);
         check_embedded(conf, prefix, *v4, role, why);
         return ORC_BY_6052;

@@ -14,6 +14,9 @@
 /* An ICMPv6 error is no larger than the smallest IPv6 MTU (RFC 4443, 2.4). */
 #define ICMP6_ERROR_MAX 1280
 
+/* An extension structure has a header of four bytes (RFC 4884, 7). */
+#define EXT_HDR 4
+
 /* The first eight bytes of an error, translated. */
 struct error {
     uint8_t type, code;
@@ -47,7 +50,7 @@ quote_split(const uint8_t *m, size_t n, bool has_ext, size_t len)
 {
     struct quote q = { m + 8, n - 8, m + n, 0, false };
 
-    if (has_ext && len && len <= q.odf_len) {
+    if (has_ext && len && len + EXT_HDR <= q.odf_len) {
         q.has_len = true;
         q.odf_len = len;
         q.ext = q.odf + len;
@@ -153,17 +156,19 @@ put_ext(const struct quote *q, const struct error *e, size_t hdr,
     uint8_t *m = want->out + hdr;
     size_t room = max - hdr - 8;
     size_t odf = MIN(want->len - hdr - 8, room);
-    size_t padded = MAX((odf + unit - 1) / unit * unit, 128);
+    size_t padded = MIN(MAX((odf + unit - 1) / unit * unit, 128), 255 * unit);
     size_t ext_len = padded < room ? MIN(q->ext_len, room - padded) : 0;
     bool chosen = choice->len > hdr + 8 && choice->out[hdr + at];
 
     want->len = hdr + 8 + odf;
     if (!e->ext || !q->has_len || padded > room
-        || (!chosen && ext_len < MAX(q->ext_len, 1))) {
+        || (!chosen && ext_len < q->ext_len)) {
         return;
     }
     /* RFC 4884, 3, 4.1 and 4.2. */
-    memset(m + 8 + odf, 0, padded - odf);
+    if (padded > odf) {
+        memset(m + 8 + odf, 0, padded - odf);
+    }
     memcpy(m + 8 + padded, q->ext, ext_len);
     m[at] = padded / unit;
     want->len = hdr + 8 + padded + ext_len;
@@ -238,6 +243,27 @@ error46(const struct orc_conf *conf, const uint8_t *m,
     return false;
 }
 
+/* Addresses inside that nobody should have sent from or to are no reason to
+ * keep the news of a failure back, but may be one. */
+static void
+inner_why(const struct orc_why *why, struct orc_want *want)
+{
+    if (why->must & (ORC_WHY(DENIED) | ORC_WHY(NO_MAPPING))) {
+        want->why.must |= ORC_WHY(ICMP_INNER);
+    } else if (why->must | why->may) {
+        want->why.may |= ORC_WHY(ICMP_INNER);
+    }
+}
+
+/* Fragments inside that cannot be, likewise. */
+static void
+inner_frag(bool mf, uint16_t frag_ofs, uint32_t len, struct orc_want *want)
+{
+    if ((mf && len % 8) || (frag_ofs && frag_ofs + len > 65535 - 60)) {
+        want->why.may |= ORC_WHY(ICMP_INNER);
+    }
+}
+
 /* Translates the packet inside to 'p' and returns its new length.  What stands
  * behind its end in the quote is left out. */
 static size_t
@@ -259,15 +285,11 @@ inner46(const struct orc_conf *conf, const struct orc_ip4 *in, uint8_t *p, size_
 
     orc_addr46(conf, in->src, true, ORC_INNER, out.src, &why);
     orc_addr46(conf, in->dst, !simple, ORC_INNER, out.dst, &why);
-    if (why.must) {
-        want->why.must |= ORC_WHY(ICMP_INNER);
-    }
-    if (why.may) {
-        want->why.may |= ORC_WHY(ICMP_INNER);
-    }
+    inner_why(&why, want);
     if (full_len + (frag ? 8 : 0) > 65535) {
         want->why.must |= ORC_WHY(ICMP_INNER);
     }
+    inner_frag(in->mf, in->frag_ofs, full_len, want);
     out.payload_len = full_len + (frag ? 8 : 0);
     hdr = orc_ip6_encode(p, &out);
     memcpy(p + hdr, in->payload, in->payload_len);
@@ -426,16 +448,12 @@ inner64(const struct orc_conf *conf, const struct orc_ip6 *in, uint16_t id, uint
 
     orc_addr64(conf, in->src, ORC_INNER, 0, &out.src, &why);
     orc_addr64(conf, in->dst, ORC_INNER, 0, &out.dst, &why);
-    if (why.must) {
-        want->why.must |= ORC_WHY(ICMP_INNER);
-    }
-    if (why.may) {
-        want->why.may |= ORC_WHY(ICMP_INNER);
-    }
+    inner_why(&why, want);
     if (full_len < 0 || full_len + 20 > 65535) {
         want->why.must |= ORC_WHY(ICMP_INNER) | ORC_WHY(GROWN_PAST_MAX);
         return 0;
     }
+    inner_frag(in->mf, in->frag_ofs, full_len, want);
     out.total_len = full_len + 20;
     if (in->has_frag) {
         out.id = in->frag_id;
@@ -512,8 +530,7 @@ orc_icmp64(const struct orc_conf *conf, const struct orc_ip6 *in,
         return;
     }
     if (orc_ip6_decode(q.odf, q.odf_len, true, &inner)
-        || inner.ext_faults & (ORC_EXT_CUT | ORC_EXT_AH
-                               | ORC_EXT_BEHIND_FRAG)) {
+        || inner.ext_faults & (ORC_EXT_CUT | ORC_EXT_BEHIND_FRAG)) {
         want->why.must |= ORC_WHY(ICMP_INNER);
     } else if (inner.ext_faults) {
         want->why.may |= ORC_WHY(ICMP_INNER);

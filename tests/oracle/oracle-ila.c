@@ -116,10 +116,13 @@ to_identifier(const struct orc_conf *conf, const uint8_t dst[16],
         }
         if (map->csum == ORC_ILA_NEUTRAL_MAP
             && !memcmp(map->identifier, dst + 8, 8)) {
-            why->must |= ORC_WHY(ILA_C_BIT);
-            if (map->identifier[0] & C_BIT) {
-                continue;
-            }
+            /* Not changed on its way: nothing to restore. */
+            why->may |= ORC_WHY(ILA_C_BIT);
+            why->must = 0;
+            *mapp = map;
+            memcpy(out, conf->pool6[0].addr, 8);
+            memcpy(out + 8, map->identifier, 8);
+            return true;
         }
         for (unsigned int j = 0; j < conf->n_pool6; j++) {
             const uint8_t *sir = conf->pool6[j].addr;
@@ -170,6 +173,7 @@ static struct l4
 find_l4(const uint8_t *p, size_t n)
 {
     struct l4 l4 = { p[6], 40, true, false, false, false };
+    bool behind_frag = false;
 
     for (;;) {
         bool frag = l4.proto == IPPROTO_FRAGMENT;
@@ -182,7 +186,7 @@ find_l4(const uint8_t *p, size_t n)
             && l4.proto != IPPROTO_DSTOPTS && !frag) {
             return l4;
         }
-        if (l4.frag || (l4.proto == IPPROTO_HOPOPTS && l4.ofs > 40)) {
+        if (behind_frag || (l4.proto == IPPROTO_HOPOPTS && l4.ofs > 40)) {
             l4.odd = true;
         }
         if (l4.ofs + 8 > n
@@ -196,6 +200,7 @@ find_l4(const uint8_t *p, size_t n)
         }
         l4.proto = p[l4.ofs];
         if (frag) {
+            behind_frag = true;
             l4.frag = l4.frag || orc_get16(p + l4.ofs + 2) & 0xfff9;
             if (orc_get16(p + l4.ofs + 2) & 0xfff8) {
                 l4.known = false;
@@ -209,7 +214,8 @@ find_l4(const uint8_t *p, size_t n)
 static int
 csum_ofs(uint8_t proto)
 {
-    return proto == 33 || proto == 136 ? 6 : orc_csum_ofs(proto);
+    return (proto == 33 || proto == 136 ? 6
+            : proto == IPPROTO_ICMP ? -1 : orc_csum_ofs(proto));
 }
 
 /* Adds what the sum of the covered bytes has grown by to a checksum. */
@@ -282,9 +288,14 @@ translate(const struct orc_conf *conf, const struct pk *pk,
     want->len = pk->len;
     l4 = find_l4(p, n);
     at = csum_ofs(l4.proto);
-    if (l4.cut || l4.odd) {
+    if (l4.cut || l4.odd || l4.frag) {
         want->why.may |= ORC_WHY(TRUNCATED) | ORC_WHY(BAD_HDR)
                          | ORC_WHY(BAD_EXT_HDR);
+    }
+    if (l4.odd && l4.known && at >= 0 && choice->len >= l4.ofs + at + 2
+        && !memcmp(choice->out + l4.ofs + at, p + l4.ofs + at, 2)) {
+        /* Not looked for there, by either end. */
+        l4.known = false;
     }
     changed = (locator ? to_locator : to_identifier)(conf, p + 24, dst, &map,
                                                      &want->why);
@@ -294,9 +305,10 @@ translate(const struct orc_conf *conf, const struct pk *pk,
         size_t ofs = l4.ofs + 8;
         uint8_t old[16];
 
-        /* Of messages that are no known errors, or fragmented, either. */
+        /* Of messages that are no known errors, fragmented, or behind odd
+         * headers, either. */
         memcpy(old, p + ofs + 24, 16);
-        if ((p[l4.ofs] < 1 || p[l4.ofs] > 4 || l4.frag)
+        if ((p[l4.ofs] < 1 || p[l4.ofs] > 4 || l4.frag || l4.odd)
             && (choice->len < ofs + 40
                 || !memcmp(choice->out + ofs + 24, old, 16))) {
             inner = false;
@@ -344,6 +356,7 @@ orc_ila(const struct orc_conf *conf, const struct pk *pk, enum xlat_dir dir,
     want->frag_id_set = false;
     want->partial = pk->flags & PK_L4_PARTIAL;
     want->n_loose = 0;
+    want->anything = false;
 
     if (!pk->len) {
         want->why.must = ORC_WHY(NOT_IP) | ORC_WHY(TRUNCATED);

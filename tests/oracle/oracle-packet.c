@@ -95,9 +95,11 @@ orc_pseudo6(const uint8_t src[16], const uint8_t dst[16], uint8_t proto,
     return orc_sum(p, sizeof p);
 }
 
-enum orc_fault
+unsigned int
 orc_ip4_decode(const uint8_t *p, size_t n, bool quoted, struct orc_ip4 *ip)
 {
+    unsigned int faults = ORC_OK;
+
     if (n < 20) {
         return ORC_TRUNCATED;
     }
@@ -115,22 +117,29 @@ orc_ip4_decode(const uint8_t *p, size_t n, bool quoted, struct orc_ip4 *ip)
     ip->dst = orc_get32(p + 16);
 
     if (p[0] >> 4 != 4 || ip->hdr_len < 20 || ip->total_len < ip->hdr_len) {
-        return ORC_BAD_HDR;
+        faults |= ORC_BAD_HDR;
     }
     if (ip->hdr_len > n || (!quoted && ip->total_len > n)) {
-        return ORC_TRUNCATED;
+        faults |= ORC_TRUNCATED;
+    }
+    if (faults) {
+        return faults;
     }
     ip->payload = p + ip->hdr_len;
     ip->payload_len = (ip->total_len < n ? ip->total_len : n) - ip->hdr_len;
     return ORC_OK;
 }
 
+/* Those that RFC 7915, 5.1, does not skip count behind a fragment header only,
+ * where 5.1.1 wants none at all (but ESP): authentication, mobility, HIP and
+ * Shim6 headers. */
 static bool
-is_ext_hdr(uint8_t proto)
+is_ext_hdr(uint8_t proto, bool behind_frag)
 {
     return (proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING
             || proto == IPPROTO_FRAGMENT || proto == IPPROTO_DSTOPTS
-            || proto == IPPROTO_AH);
+            || (behind_frag && (proto == IPPROTO_AH || proto == 135
+                                || proto == 139 || proto == 140)));
 }
 
 /* Takes the fragment header at 'ip->payload'. */
@@ -149,18 +158,15 @@ take_frag(struct orc_ip6 *ip)
 static void
 take_ext_hdrs(struct orc_ip6 *ip)
 {
-    for (unsigned int i = 0; is_ext_hdr(ip->proto); i++) {
+    for (unsigned int i = 0; is_ext_hdr(ip->proto, ip->has_frag); i++) {
         const uint8_t *p = ip->payload;
         size_t n;
 
         if (ip->has_frag) {
             ip->ext_faults |= ORC_EXT_BEHIND_FRAG;
-        }
-        if (ip->proto == IPPROTO_AH) {
-            ip->ext_faults |= ORC_EXT_AH;
-            return;
-        }
-        if (ip->has_frag) {
+            if (ip->proto == IPPROTO_AH) {
+                ip->ext_faults |= ORC_EXT_AH;
+            }
             return;
         }
         if (ip->payload_len_here < 8) {
@@ -193,7 +199,7 @@ take_ext_hdrs(struct orc_ip6 *ip)
     }
 }
 
-enum orc_fault
+unsigned int
 orc_ip6_decode(const uint8_t *p, size_t n, bool quoted, struct orc_ip6 *ip)
 {
     if (n < 40) {

@@ -17,11 +17,11 @@
 /* Room for the largest packet either family can have, and then some. */
 #define ORC_MAX_PACKET (65535 + 256)
 
-/* Why bytes are no packet. */
+/* Why bytes are no packet: any of these. */
 enum orc_fault {
-    ORC_OK,
-    ORC_TRUNCATED,              /* Shorter than its headers say. */
-    ORC_BAD_HDR,                /* Fields that cannot be. */
+    ORC_OK = 0,
+    ORC_TRUNCATED = 1 << 0,     /* Shorter than its headers say. */
+    ORC_BAD_HDR = 1 << 1,       /* Fields that cannot be. */
 };
 
 struct orc_ip4 {
@@ -41,8 +41,8 @@ struct orc_ip4 {
 /* What follows a fixed IPv6 header, up to what IPv4 calls the payload. */
 enum orc_ext_fault {
     ORC_EXT_CUT = 1 << 0,        /* A header does not fit. */
-    ORC_EXT_AH = 1 << 1,         /* Authentication header. */
-    ORC_EXT_BEHIND_FRAG = 1 << 2, /* Extension header behind the fragment's. */
+    ORC_EXT_BEHIND_FRAG = 1 << 1, /* One stands behind the fragment header, */
+    ORC_EXT_AH = 1 << 2,         /* ... and it is for authentication. */
     ORC_EXT_SEGMENTS_LEFT = 1 << 3,
     ORC_EXT_HBH_LATE = 1 << 4,   /* Hop-by-hop options not in first place. */
 };
@@ -87,10 +87,10 @@ uint16_t orc_pseudo6(const uint8_t src[16], const uint8_t dst[16],
 /* Decodes the 'n' bytes at 'p'.  A quote inside an ICMP error may be cut
  * short behind its IP header: 'quoted' says so, and only then may fewer bytes
  * be there than the lengths claim. */
-enum orc_fault orc_ip4_decode(const uint8_t *p, size_t n, bool quoted,
-                              struct orc_ip4 *);
-enum orc_fault orc_ip6_decode(const uint8_t *p, size_t n, bool quoted,
-                              struct orc_ip6 *);
+unsigned int orc_ip4_decode(const uint8_t *p, size_t n, bool quoted,
+                            struct orc_ip4 *);
+unsigned int orc_ip6_decode(const uint8_t *p, size_t n, bool quoted,
+                            struct orc_ip6 *);
 
 /* Write a header from fields, 20 bytes, or 40 (48 with 'has_frag'), and
  * return its length.  'total_len' and 'payload_len' are taken as they are. */

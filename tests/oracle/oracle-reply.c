@@ -10,6 +10,7 @@
 #include "oracle-private.h"
 
 #define MIN(A, B) ((A) < (B) ? (A) : (B))
+#define MAX(A, B) ((A) > (B) ? (A) : (B))
 
 #define ICMP4_ERROR_MAX 576
 #define ICMP6_ERROR_MAX 1280
@@ -47,15 +48,17 @@ answer4(const struct orc_conf *conf, const struct orc_ip4 *in,
 }
 
 static struct answer
-answer6(const struct orc_conf *conf, const struct orc_ip6 *in,
-        enum xlat_drop drop)
+answer6(const struct orc_conf *conf, const struct pk *pk,
+        const struct orc_ip6 *in, enum xlat_drop drop)
 {
     switch ((int) drop) {
     case XLAT_DROP_TTL:
         return (struct answer) { true, true, 3, 0, 0, false };
     case XLAT_DROP_TOO_BIG:
-        return (struct answer) { true, true, 2, 0, conf->set.mtu4 + 20,
-                                 false };
+        /* An IPv6 link carries 1280 bytes (RFC 8200, 5). */
+        return (struct answer) { true, true, 2, 0,
+                                 orc_is_hairpinned(conf, pk) ? conf->set.mtu6
+                                 : MAX(conf->set.mtu4 + 20, 1280u), false };
     case XLAT_DROP_ROUTING_HDR:
         return (struct answer) { true, true, 4, 0, in->segments_left_ofs,
                                  false };
@@ -200,7 +203,7 @@ check6(const struct orc_conf *conf, const struct pk *pk, enum xlat_drop drop,
         || !answerable6(&in, drop, &due)) {
         return "no error may be sent about this packet";
     }
-    answer = answer6(conf, &in, drop);
+    answer = answer6(conf, pk, &in, drop);
     if (!answer.may) {
         return "no error is sent for this reason";
     }
@@ -264,7 +267,7 @@ orc_reply_due(const struct orc_conf *conf, const struct pk *pk,
         return (!orc_ip6_decode(pk->data, pk->len, false, &in)
                 && answerable6(&in, drop, &due) && due
                 && pk->headroom >= 48
-                && answer6(conf, &in, drop).must);
+                && answer6(conf, pk, &in, drop).must);
     }
     return false;
 }

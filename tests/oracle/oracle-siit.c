@@ -3,6 +3,7 @@
 #include "oracle-siit.h"
 
 #include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "oracle-private.h"
@@ -17,6 +18,8 @@ static void to6(const struct orc_conf *, const struct pk *,
                 const struct orc_choice *, struct orc_want *);
 static void to4(const struct orc_conf *, const struct pk *,
                 const struct orc_choice *, struct orc_want *);
+static void hairpin(const struct orc_conf *, const struct pk *,
+                    const struct orc_choice *, struct orc_want *);
 
 void
 orc_siit(const struct orc_conf *conf, const struct pk *pk,
@@ -30,13 +33,18 @@ orc_siit(const struct orc_conf *conf, const struct pk *pk,
     want->frag_id_set = false;
     want->partial = false;
     want->n_loose = 0;
+    want->anything = false;
 
     if (!pk->len) {
         want->why.must |= ORC_WHY(NOT_IP) | ORC_WHY(TRUNCATED);
     } else if (pk->data[0] >> 4 == 4) {
         to6(conf, pk, choice, want);
     } else if (pk->data[0] >> 4 == 6) {
-        to4(conf, pk, choice, want);
+        if (orc_is_hairpinned(conf, pk)) {
+            hairpin(conf, pk, choice, want);
+        } else {
+            to4(conf, pk, choice, want);
+        }
     } else {
         want->why.must |= ORC_WHY(NOT_IP);
     }
@@ -52,10 +60,10 @@ orc_loose(struct orc_want *want, size_t ofs)
 }
 
 static void
-fault(enum orc_fault f, struct orc_want *want)
+fault(unsigned int f, struct orc_want *want)
 {
-    want->why.must |= (f == ORC_TRUNCATED ? ORC_WHY(TRUNCATED)
-                       : f == ORC_BAD_HDR ? ORC_WHY(BAD_HDR) : 0);
+    want->why.must |= ((f & ORC_TRUNCATED ? ORC_WHY(TRUNCATED) : 0)
+                       | (f & ORC_BAD_HDR ? ORC_WHY(BAD_HDR) : 0));
 }
 
 /* Transport. */
@@ -137,36 +145,42 @@ check_l4(const struct orc_l4 *l4, const uint8_t *p, size_t n,
     }
 }
 
-/* A UDP checksum of zero, IPv4 to IPv6 (RFC 7915, 4.5). */
-static void
+/* A UDP checksum of zero (RFC 7915, 4.5; the same knob serves the other way,
+ * where the RFC says nothing).  Returns true if there is one. */
+static bool
 udp_zero(const struct orc_conf *conf, const struct orc_l4 *l4, uint8_t *p,
          size_t n, struct orc_want *want)
 {
     uint16_t len, sum;
 
     if (l4->proto != IPPROTO_UDP || !l4->first || n < 8 || l4->partial
-        || orc_get16(p + 6)
-        || conf->set.udp_zero_checksum == XLAT_UDP_ZERO_FORWARD) {
-        return;
+        || orc_get16(p + 6)) {
+        return false;
+    }
+    if (conf->set.udp_zero_checksum == XLAT_UDP_ZERO_FORWARD) {
+        return true;
     }
     if (conf->set.udp_zero_checksum == XLAT_UDP_ZERO_DROP || l4->frag) {
         want->why.must |= ORC_WHY(UDP_CSUM_ZERO);
-        return;
+        return true;
     }
     len = orc_get16(p + 4);
     if (len < 8 || len > n) {
         want->why.must |= ORC_WHY(TRUNCATED) | ORC_WHY(BAD_HDR);
-        return;
+        return true;
     }
     sum = orc_add(orc_sum(p, len),
                   orc_add(orc_sub(l4->new_pseudo, l4->full_len), len));
     orc_put16(p + 6, sum ? ~sum : 0xffff);
+    return true;
 }
 
-/* Segments of at most 'limit' bytes with 'hdr' bytes of IP header in front. */
+/* Segments of at most 'limit' bytes, and no more than 'link' has, with 'hdr'
+ * bytes of IP header in front. */
 static void
 segment(const struct pk *pk, uint8_t proto, const uint8_t *l4, size_t n,
-        size_t hdr, uint32_t limit, bool shrink, struct orc_want *want)
+        size_t hdr, uint32_t limit, uint32_t link, bool shrink,
+        struct orc_want *want)
 {
     uint32_t l4_hdr = (proto != IPPROTO_TCP ? 8
                        : n >= 20 ? (l4[12] >> 4) * 4 : 20);
@@ -174,8 +188,12 @@ segment(const struct pk *pk, uint8_t proto, const uint8_t *l4, size_t n,
     int gso = pk->gso_size;
 
     if (proto != IPPROTO_TCP) {
-        /* Datagrams have the size they have. */
+        /* Datagrams have the size they have: larger than 'lowest-ipv6-mtu'
+         * may be if they fit the link. */
         if (gso > fit) {
+            want->why.may |= ORC_WHY(TOO_BIG);
+        }
+        if (gso > (int) link - (int) hdr - (int) l4_hdr) {
             want->why.must |= ORC_WHY(TOO_BIG);
         }
         return;
@@ -186,6 +204,33 @@ segment(const struct pk *pk, uint8_t proto, const uint8_t *l4, size_t n,
     }
     want->gso_max = MIN(gso, fit);
     want->gso_min = MAX(1, MIN(gso - (shrink ? 20 : 0), fit));
+}
+
+/* A packet that is to be cut into fragments needs its checksum before. */
+static void
+complete(struct orc_want *want, size_t hdr, uint8_t proto, uint16_t pseudo)
+{
+    int at = orc_csum_ofs(proto);
+    uint8_t *p = want->out + hdr;
+    uint16_t sum;
+
+    if (!want->partial || !want->frag_mtu || at < 0) {
+        return;
+    }
+    orc_put16(p + at, 0);
+    sum = orc_add(orc_sum(p, want->len - hdr), pseudo);
+    orc_put16(p + at, sum ? ~sum : proto == IPPROTO_UDP ? 0xffff : 0);
+    want->partial = false;
+}
+
+/* Fragments but the last carry multiples of eight bytes, and none ends behind
+ * the largest packet (RFC 8200, 4.5). */
+static void
+check_frag(bool mf, uint16_t frag_ofs, size_t n, struct orc_want *want)
+{
+    if ((mf && n % 8) || (frag_ofs && frag_ofs + n > 65535 - 60)) {
+        want->why.may |= ORC_WHY(BAD_HDR);
+    }
 }
 
 /* IPv4 to IPv6. */
@@ -199,7 +244,7 @@ size6(const struct orc_conf *conf, const struct pk *pk,
 
     if (pk->gso_size && !frag) {
         segment(pk, in->proto, in->payload, in->payload_len, hdr,
-                in->df ? conf->set.mtu6 : lowest, true, want);
+                in->df ? conf->set.mtu6 : lowest, conf->set.mtu6, true, want);
     } else if (in->df) {
         if (want->len > conf->set.mtu6) {
             want->why.must |= ORC_WHY(TOO_BIG);
@@ -211,6 +256,16 @@ size6(const struct orc_conf *conf, const struct pk *pk,
         want->frag_mtu = lowest;
         want->frag_id = in->id;
         want->frag_id_set = true;
+    }
+}
+
+/* Headers in front of a quote grow, quotes are padded and cut: how much room
+ * that takes depends on what is moved. */
+static void
+error_headroom(const struct pk *pk, struct orc_want *want)
+{
+    if (pk->headroom < 200) {
+        want->why.may |= ORC_WHY(NO_HEADROOM);
     }
 }
 
@@ -236,7 +291,9 @@ static bool
 is_icmp4_error(const struct orc_ip4 *in)
 {
     return (in->proto == IPPROTO_ICMP && !in->mf && !in->frag_ofs
-            && in->payload_len && orc_icmp4_is_error(in->payload[0]));
+            && in->payload_len >= 8
+            && (in->payload[0] == 3 || in->payload[0] == 11
+                || in->payload[0] == 12));
 }
 
 /* Protocols that mean something else, or nothing, in the other family. */
@@ -262,7 +319,7 @@ to6(const struct orc_conf *conf, const struct pk *pk,
 {
     struct orc_ip4 in;
     struct orc_ip6 out = { 0 };
-    enum orc_fault f = orc_ip4_decode(pk->data, pk->len, false, &in);
+    unsigned int f = orc_ip4_decode(pk->data, pk->len, false, &in);
     bool frag, error, bad_options;
     size_t hdr;
     int growth = 0;
@@ -279,12 +336,12 @@ to6(const struct orc_conf *conf, const struct pk *pk,
     if (in.ttl <= 1) {
         want->why.must |= ORC_WHY(TTL);
     }
-    if (f) {
-        return;
-    }
-    if (!(pk->flags & PK_IP_CSUM_OK)
+    if (!(pk->flags & PK_IP_CSUM_OK) && in.hdr_len <= pk->len
         && orc_sum(pk->data, in.hdr_len) != 0xffff) {
         want->why.must |= ORC_WHY(BAD_HDR);
+    }
+    if (f) {
+        return;
     }
     if (orc_ip4_source_route(pk->data, in.hdr_len, &bad_options)) {
         want->why.must |= ORC_WHY(SOURCE_ROUTE);
@@ -300,6 +357,7 @@ to6(const struct orc_conf *conf, const struct pk *pk,
     hdr = frag ? 48 : 40;
 
     odd_proto(in.proto, true, want);
+    check_frag(in.mf, in.frag_ofs, in.payload_len, want);
     if (in.proto == IPPROTO_ICMP) {
         if (frag) {
             want->why.must |= ORC_WHY(ICMP_FRAGMENT);
@@ -322,17 +380,18 @@ to6(const struct orc_conf *conf, const struct pk *pk,
         want->len = hdr + in.payload_len;
         want->partial = l4.partial;
         check_l4(&l4, p, in.payload_len, want);
-        udp_zero(conf, &l4, p, in.payload_len, want);
-        orc_l4_translate(&l4, p, in.payload_len, hdr, want);
+        if (!udp_zero(conf, &l4, p, in.payload_len, want)) {
+            orc_l4_translate(&l4, p, in.payload_len, hdr, want);
+        }
     }
     size6(conf, pk, &in, hdr, want);
+    complete(want, hdr, in.proto, orc_pseudo6(out.src, out.dst, in.proto,
+                                              in.payload_len));
     growth += (int) hdr - (int) in.hdr_len;
     if (!error && growth > (int) pk->headroom) {
         want->why.must |= ORC_WHY(NO_HEADROOM);
-    } else if (error && growth + 144 > (int) pk->headroom) {
-        /* Headers in front of a quote grow, quotes are padded and cut: how
-         * much room that takes depends on what is moved. */
-        want->why.may |= ORC_WHY(NO_HEADROOM);
+    } else if (error) {
+        error_headroom(pk, want);
     }
     out.payload_len = want->len - 40;
     orc_ip6_encode(want->out, &out);
@@ -364,8 +423,9 @@ static bool
 is_icmp6_error(const struct orc_ip6 *in)
 {
     return (in->proto == IPPROTO_ICMPV6 && !in->mf && !in->frag_ofs
-            && !in->ext_faults && in->payload_len_here
-            && orc_icmp6_is_error(in->payload[0]));
+            && !(in->ext_faults & ~ORC_EXT_HBH_LATE)
+            && in->payload_len_here >= 8
+            && in->payload[0] >= 1 && in->payload[0] <= 4);
 }
 
 static uint16_t
@@ -382,22 +442,36 @@ choose32(const struct orc_choice *choice, size_t ofs)
 
 static void
 size4(const struct orc_conf *conf, const struct pk *pk,
-      const struct orc_ip6 *in, const struct orc_ip4 *out,
-      struct orc_want *want)
+      const struct orc_ip6 *in, struct orc_want *want)
 {
     if (want->len > 65535) {
         want->why.must |= ORC_WHY(GROWN_PAST_MAX);
     }
     if (pk->gso_size && !in->has_frag) {
         segment(pk, in->proto, in->payload, in->payload_len_here, 20,
-                conf->set.mtu4, false, want);
+                conf->set.mtu4, conf->set.mtu4, false, want);
     } else if (want->len > conf->set.mtu4) {
-        if (out->df) {
+        /* IPv6 routers do not fragment, but the least an IPv6 host must be
+         * able to send is carried (RFC 7915, 5.1; RFC 8200, 5). */
+        if (want->len > 1260) {
             want->why.must |= ORC_WHY(TOO_BIG);
         } else {
             want->frag_mtu = conf->set.mtu4;
         }
     }
+}
+
+/* Bytes of the largest packet on the wire. */
+static size_t
+wire_len(const struct pk *pk, const struct orc_ip6 *in,
+         const struct orc_want *want)
+{
+    size_t l4_hdr = (in->proto != IPPROTO_TCP ? 8
+                     : in->payload_len_here >= 20
+                     ? (in->payload[12] >> 4) * 4 : 20);
+
+    return (!pk->gso_size || in->has_frag ? want->len
+            : MIN(want->len, 20 + l4_hdr + want->gso_max));
 }
 
 static void
@@ -406,7 +480,7 @@ to4(const struct orc_conf *conf, const struct pk *pk,
 {
     struct orc_ip6 in;
     struct orc_ip4 out = { 0 };
-    enum orc_fault f = orc_ip6_decode(pk->data, pk->len, false, &in);
+    unsigned int f = orc_ip6_decode(pk->data, pk->len, false, &in);
     bool frag, error;
 
     want->from = 6;
@@ -427,7 +501,7 @@ to4(const struct orc_conf *conf, const struct pk *pk,
         return;
     }
     ext_faults(&in, want);
-    if (in.ext_faults & (ORC_EXT_CUT | ORC_EXT_AH | ORC_EXT_BEHIND_FRAG)) {
+    if (in.ext_faults & (ORC_EXT_CUT | ORC_EXT_BEHIND_FRAG)) {
         return;
     }
 
@@ -435,12 +509,16 @@ to4(const struct orc_conf *conf, const struct pk *pk,
     out.ttl = in.hop_limit - 1;
     out.proto = in.proto == IPPROTO_ICMPV6 ? IPPROTO_ICMP : in.proto;
     odd_proto(in.proto, false, want);
+    check_frag(in.mf, in.frag_ofs, in.payload_len_here, want);
     if (in.proto == IPPROTO_ICMPV6) {
         if (frag) {
             want->why.must |= ORC_WHY(ICMP_FRAGMENT);
             return;
         }
         orc_icmp64(conf, &in, choice, 20, want);
+        if (error) {
+            error_headroom(pk, want);
+        }
     } else {
         struct orc_l4 l4 = {
             .proto = in.proto, .frag = frag, .first = !in.frag_ofs,
@@ -457,17 +535,118 @@ to4(const struct orc_conf *conf, const struct pk *pk,
         want->len = 20 + in.payload_len_here;
         want->partial = l4.partial;
         check_l4(&l4, p, in.payload_len_here, want);
-        orc_l4_translate(&l4, p, in.payload_len_here, 20, want);
+        if (!udp_zero(conf, &l4, p, in.payload_len_here, want)) {
+            orc_l4_translate(&l4, p, in.payload_len_here, 20, want);
+        }
     }
+    size4(conf, pk, &in, want);
+    complete(want, 20, in.proto, orc_pseudo4(out.src, out.dst, in.proto,
+                                             in.payload_len_here));
     out.total_len = want->len;
     if (in.has_frag) {
         out.mf = in.mf;
         out.frag_ofs = in.frag_ofs;
         out.id = in.frag_id;
     } else {
-        out.df = want->len > 1260;
+        out.df = wire_len(pk, &in, want) > 1260;
         out.id = choose16(choice, 4);
     }
-    size4(conf, pk, &in, &out, want);
     orc_ip4_encode(want->out, &out);
+}
+
+/* IPv6 to IPv6. */
+
+/* RFC 7757, 4.2.2. */
+bool
+orc_is_hairpinned(const struct orc_conf *conf, const struct pk *pk)
+{
+    struct orc_why why = { 0, 0 };
+    struct orc_ip6 in, inner;
+    const uint8_t *addr;
+    uint32_t v4;
+
+    if (conf->set.hairpin != XLAT_HAIRPIN_INTRINSIC || pk->len < 40
+        || orc_ip6_decode(pk->data, pk->len, false, &in)) {
+        return false;
+    }
+    addr = in.dst;
+    if (is_icmp6_error(&in)) {
+        if (!orc_icmp6_inner(&in, &inner)) {
+            return false;
+        }
+        addr = inner.src;
+    }
+    return (orc_addr64(conf, addr, ORC_INNER, 0, &v4, &why) == ORC_BY_6052
+            && orc_eam_has4(conf, v4));
+}
+
+/* To IPv4, and back to IPv6 at once, which counts as one hop. */
+static void
+hairpin(const struct orc_conf *conf, const struct pk *pk,
+        const struct orc_choice *choice, struct orc_want *want)
+{
+    static struct orc_want first;
+    static struct orc_conf there, back;
+    struct orc_choice own = { NULL, 0 };
+    uint8_t own4[20];
+    struct pk middle = *pk;
+    struct orc_why ignored = { 0, 0 };
+    struct orc_ip6 in;
+    uint8_t v6[16];
+    uint32_t v4;
+
+    orc_ip6_decode(pk->data, pk->len, false, &in);
+
+    /* There is no IPv4 link between, and nobody cuts IPv6 packets. */
+    there = back = *conf;
+    back.set.hairpin = XLAT_HAIRPIN_SIMPLE;
+    if (!is_icmp6_error(&in)) {
+        there.set.mtu4 = 65535;
+        back.set.mtu6 = back.set.lowest_ipv6_mtu = 65535;
+    }
+    if (conf->n_pool6 && choice->len >= 40) {
+        /* A source from pool4 shows in what became of it. */
+        memset(own4, 0, sizeof own4);
+        orc_put32(own4 + 12, orc_6052_read(&conf->pool6[0],
+                                           choice->out + 8));
+        own = (struct orc_choice) { own4, sizeof own4 };
+    }
+    memset(&first, 0, offsetof(struct orc_want, out));
+    first.n_loose = 0;
+    first.gso_min = first.gso_max = pk->gso_size;
+    first.frag_mtu = 0;
+    to4(&there, pk, &own, &first);
+    want->from = want->to = 6;
+    want->why = first.why;
+    if (first.why.must) {
+        /* Reasons that the way back would have had, too. */
+        orc_addr64(&there, in.src, ORC_INNER, 0, &v4, &ignored);
+        orc_addr46(&back, v4, false, ORC_INNER, v6, &want->why);
+        orc_addr64(&there, in.dst, ORC_INNER, 0, &v4, &ignored);
+        orc_addr46(&back, v4, true, ORC_INNER, v6, &want->why);
+        return;
+    }
+    first.out[8]++;                    /* TTL. */
+    orc_put16(first.out + 10, 0);
+    orc_put16(first.out + 10, ~orc_sum(first.out, 20));
+    middle.data = first.out;
+    middle.len = first.len;
+    middle.headroom = 65535;
+    middle.gso_size = first.gso_max;
+    to6(&back, &middle, choice, want);
+    want->from = 6;
+    if (is_icmp6_error(&in)) {
+        error_headroom(pk, want);
+    }
+    want->why.may |= first.why.may;
+    if (in.proto == IPPROTO_IGMP) {
+        want->why.must &= ~ORC_WHY(ICMP_TYPE);
+    }
+    /* ICMP of IPv4 in IPv6 could come out as ICMP of IPv6. */
+    want->anything = in.proto == IPPROTO_ICMP;
+    if (!pk->gso_size && want->len > conf->set.mtu6) {
+        want->why.must |= ORC_WHY(TOO_BIG);
+    } else if (!pk->gso_size && 40u + in.payload_len > conf->set.mtu6) {
+        want->why.may |= ORC_WHY(TOO_BIG);
+    }
 }

@@ -28,6 +28,7 @@ struct orc_choice {
 struct orc_want {
     struct orc_why why;
     bool may_pass;               /* Unchanged, if not translated. */
+    bool anything;               /* The oracle has no opinion. */
 
     /* The result if it is translated; unset if 'why.must'. */
     uint8_t out[ORC_MAX_PACKET];

@@ -149,7 +149,7 @@ check_translated(const struct compare_slot *slot)
     if (pk->gso_size < want.gso_min || pk->gso_size > want.gso_max) {
         return "GSO size";
     }
-    if ((pk->flags ^ slot->in.flags) & PK_L4_PARTIAL) {
+    if (!(pk->flags & PK_L4_PARTIAL) == want.partial) {
         return "flags of the result";
     }
     if (pk->frag_mtu != want.frag_mtu) {
@@ -213,6 +213,9 @@ compare_slot_check(const struct orc_conf *conf, enum xlat_dir dir,
         return "view of the buffer";
     }
     ask_oracle(conf, dir, slot);
+    if (want.anything) {
+        return NULL;
+    }
     switch (verdict) {
     case XLAT_TRANSLATED:
         return check_translated(slot);

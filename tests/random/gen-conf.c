@@ -127,7 +127,7 @@ gen_eam(struct rnd *rnd, const struct orc_conf *conf, struct orc_eam *eam)
     rnd_bytes(rnd, eam->p6.addr, 16);
     orc_put32(eam->p6.addr, rnd_chance(rnd, 900) ? 0x20010dba : 0x20010db8);
     eam->p6.len = (rnd_chance(rnd, 500) ? 96 + eam->p4.len
-                   : rnd_range(rnd, 8, 96 + eam->p4.len));
+                   : rnd_range(rnd, 33, 96 + eam->p4.len));
     if (outer && rnd_chance(rnd, 700)) {
         eam->p4.addr = (outer->p4.addr
                         | (rnd32(rnd) & ~((uint64_t) 0xffffffff00000000
