@@ -12,7 +12,9 @@
  * an even offset of the whole.
  *
  * An accumulator takes 2^32 additions of 32 bits before it can wrap, so a
- * packet never does.
+ * packet never does.  pk_csum_carry() adds all 64 bits at once, in two
+ * instructions: for where every one counts.  Its results fold like others,
+ * but must not be added to by plain '+'.
  *
  * Pure functions, for any thread. */
 
@@ -67,15 +69,22 @@ pk_csum_add64(uint64_t sum, uint64_t x)
     return sum + (x >> 32) + (x & UINT32_MAX);
 }
 
-/* Returns 'sum' folded to 16 bits, not inverted. */
+/* Returns 'sum' plus 'x', the carry added in again. */
+static inline uint64_t
+pk_csum_carry(uint64_t sum, uint64_t x)
+{
+    sum += x;
+    return sum + (sum < x);
+}
+
+/* Returns 'sum' folded to 16 bits, not inverted.  A number plus itself with
+ * its halves swapped has the one's complement sum of the halves on top. */
 static inline uint16_t
 pk_csum_fold(uint64_t sum)
 {
-    sum = (sum >> 32) + (sum & UINT32_MAX);
-    sum = (sum >> 16) + (sum & UINT16_MAX);
-    sum = (sum >> 16) + (sum & UINT16_MAX);
-    sum = (sum >> 16) + (sum & UINT16_MAX);
-    return sum;
+    uint32_t half = (sum + (sum << 32 | sum >> 32)) >> 32;
+
+    return (half + (half << 16 | half >> 16)) >> 16;
 }
 
 /* Returns what a checksum field must hold if 'sum' covers the rest. */

@@ -59,8 +59,9 @@ xlat_fast_is_46(const struct xlat_fast *fast, const struct pk *pk)
     const uint8_t *ip = pk->data;
     uint32_t total = ntohs(pk_get16(ip + 2));
     uint16_t frag = ntohs(pk_get16(ip + 6));
-    uint64_t sum = pk_csum_add64(pk_csum_add64(0, pk_get64(ip)),
-                                 pk_get64(ip + 8)) + pk_get32(ip + 16);
+    uint64_t sum = pk_csum_carry(pk_csum_carry(pk_get64(ip),
+                                               pk_get64(ip + 8)),
+                                 pk_get32(ip + 16));
 
     return (total <= pk->len
             && total >= PK_IP4_HDR_BYTES
@@ -114,6 +115,30 @@ xlat_fast_set(struct pk *pk, uint8_t *data, uint32_t bytes)
     pk->len = bytes;
 }
 
+/* Returns the sum of the IPv6 addresses at 'src' and 'dst'. */
+static inline uint64_t
+xlat_fast_sum_6(const void *src_, const void *dst_)
+{
+    const uint8_t *src = src_;
+    const uint8_t *dst = dst_;
+
+    return pk_csum_carry(pk_csum_carry(pk_get64(src), pk_get64(src + 8)),
+                         pk_csum_carry(pk_get64(dst), pk_get64(dst + 8)));
+}
+
+/* Updates the checksum of the header of 'proto' at 'l4' for addresses that
+ * summed up to 'old' and now sum up to 'new'. */
+static inline void
+xlat_fast_csum(uint8_t *l4, uint8_t proto, uint64_t old, uint64_t new)
+{
+    uint8_t *csum = l4 + xlat_fast_csum_ofs(proto);
+    uint64_t sum = pk_csum_carry(pk_csum_carry(new, ~old),
+                                 (uint16_t) ~pk_get16(csum));
+    pk_be16 x = pk_csum_finish(sum);
+
+    pk_put16(csum, !x && proto == IPPROTO_UDP ? 0xffff : x);
+}
+
 /* Translates 'pk', for which xlat_fast_family() said 4. */
 static inline void
 xlat_fast_46(const struct xlat_fast *fast, struct pk *pk,
@@ -124,36 +149,29 @@ xlat_fast_46(const struct xlat_fast *fast, struct pk *pk,
     uint8_t *ip = l4 - PK_IP6_HDR_BYTES;
     uint8_t proto = old[9];
     uint32_t l4_bytes = ntohs(pk_get16(old + 2)) - PK_IP4_HDR_BYTES;
-    uint64_t old_sum = pk_csum_add64(0, pk_get64(old + 12));
-    uint64_t new_sum = pk_csum_addr6(src) + pk_csum_addr6(dst);
 
-    xlat_hdr_update_csum(l4 + xlat_fast_csum_ofs(proto),
-                         pk_csum_delta(old_sum, new_sum),
-                         proto == IPPROTO_UDP);
+    xlat_fast_csum(l4, proto, pk_get64(old + 12), xlat_fast_sum_6(src, dst));
     xlat_hdr_put6(ip, old[1] & fast->tos_and_46, l4_bytes, proto, old[8] - 1,
                   src, dst);
     xlat_fast_set(pk, ip, PK_IP6_HDR_BYTES + l4_bytes);
 }
 
-/* Translates 'pk', for which xlat_fast_family() said 6. */
+/* Translates 'pk', for which xlat_fast_family() said 6.  'id' may be the
+ * identification. */
 static inline void
 xlat_fast_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
-             pk_be32 dst, uint64_t *rng)
+             pk_be32 dst, uint16_t id)
 {
     uint8_t *old = pk->data;
     uint8_t *l4 = old + PK_IP6_HDR_BYTES;
     uint8_t *ip = l4 - PK_IP4_HDR_BYTES;
     uint8_t proto = old[6];
     uint32_t total = PK_IP4_HDR_BYTES + ntohs(pk_get16(old + 4));
-    uint64_t old_sum = pk_csum_addr6(old + 8) + pk_csum_addr6(old + 24);
-    uint64_t new_sum = (uint64_t) src + dst;
     uint8_t tos = ntohs(pk_get16(old)) >> 4;
     bool dont_frag = total > XLAT_IP4_DF0_MAX;
-    uint16_t id = xlat_rng_next(rng);
 
-    xlat_hdr_update_csum(l4 + xlat_fast_csum_ofs(proto),
-                         pk_csum_delta(old_sum, new_sum),
-                         proto == IPPROTO_UDP);
+    xlat_fast_csum(l4, proto, xlat_fast_sum_6(old + 8, old + 24),
+                   (uint64_t) src + dst);
     xlat_hdr_put4(ip, (tos & fast->tos_and_64) | fast->tos_or_64, total,
                   dont_frag ? 0 : id, dont_frag ? XLAT_IP4_DF : 0,
                   old[7] - 1, proto, src, dst);

@@ -128,6 +128,19 @@ may_reply(const struct xlat_way *way)
             : is_host_6(ip + 8) && is_host_6(ip + 24));
 }
 
+/* Replaces '*src', the destination of the packet of 'way', by the zone's own
+ * address if it has one. */
+static void
+choose_source(struct xlat_way *way, union pk_addr *src)
+{
+    union pk_addr own;
+
+    if (xlat_addr_own_source(way->zone, &way->ctx->rng, way->info.family,
+                             &own)) {
+        *src = own;
+    }
+}
+
 /* Makes 'pk' what it is quoted as in a message of at most 'max' bytes, and
  * returns the place of the ICMP header in front of it. */
 static uint8_t *
@@ -153,7 +166,7 @@ reply_4(struct xlat_way *way, const struct xlat_icmp *hdr)
     uint32_t bytes = PK_ICMP_HDR_BYTES + pk->len;
     uint8_t *ip = icmp - PK_IP4_HDR_BYTES;
 
-    xlat_addr_own_source(way->zone, &way->ctx->rng, 4, &src);
+    choose_source(way, &src);
     xlat_icmp_put(4, icmp, hdr, 0);
     pk_put16(icmp + 2, pk_csum_finish(pk_csum_bytes(icmp, bytes)));
     xlat_hdr_put4(ip, REPLY_TOS4, PK_IP4_HDR_BYTES + bytes,
@@ -175,7 +188,7 @@ reply_6(struct xlat_way *way, const struct xlat_icmp *hdr)
     uint32_t bytes = PK_ICMP_HDR_BYTES + pk->len;
     uint8_t *ip = icmp - PK_IP6_HDR_BYTES;
 
-    xlat_addr_own_source(way->zone, &way->ctx->rng, 6, &src);
+    choose_source(way, &src);
     xlat_icmp_put(6, icmp, hdr, 0);
     xlat_hdr_put6(ip, 0, bytes, IPPROTO_ICMPV6, REPLY_TTL, &src, &dst);
 

@@ -92,7 +92,7 @@ siit_batch(const struct xlat_zone *zone, struct xlat_ctx *ctx,
             xlat_fast_46(&fast, &jobs[i].pk, &addr->src, &addr->dst);
         } else {
             xlat_fast_64(&fast, &jobs[i].pk, addr->src.in4, addr->dst.in4,
-                         &ctx->rng);
+                         xlat_rng_next(&ctx->rng));
         }
         jobs[i].verdict = XLAT_TRANSLATED;
     }
