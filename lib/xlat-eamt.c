@@ -254,7 +254,8 @@ is_useless(const struct xlat_prefix *prefix6,
     uint32_t first4 = prefix4->ip.hi >> 32;
     uint32_t last4 = first4 | ~xlat_mask4(prefix4->len);
 
-    return (xlat_ip6_is_unroutable(prefix6->ip)
+    return (prefix6->len >= 8
+            && xlat_ip6_is_unroutable(prefix6->ip)
             && xlat_ip6_is_unroutable(last6))
            || (prefix4->len >= 4
                && xlat_ip4_is_unroutable(first4)

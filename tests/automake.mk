@@ -24,11 +24,33 @@ AM_TESTS_ENVIRONMENT = \
 # tests/unit/NAME-test.c, one line here.  They link lib/libxlat.a and
 # libcheck, nothing else, unless tests_unit_NAME_test_LDADD says so.
 unit_tests = \
+	tests/unit/6052-test \
+	tests/unit/addr-test \
+	tests/unit/conf-test \
+	tests/unit/eamt-test \
+	tests/unit/ila-test \
 	tests/unit/pk-test \
+	tests/unit/prefix-test \
 	tests/unit/xlat-icmp-test \
 	tests/unit/xlat-rewrite-test \
-	tests/unit/xlat-siit-test
+	tests/unit/xlat-siit-test \
+	tests/unit/zone-test
 
+tests_unit_6052_test_SOURCES = tests/unit/6052-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_addr_test_SOURCES = tests/unit/addr-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_conf_test_SOURCES = tests/unit/conf-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_eamt_test_SOURCES = tests/unit/eamt-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_ila_test_SOURCES = tests/unit/ila-test.c \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_prefix_test_SOURCES = tests/unit/prefix-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_zone_test_SOURCES = tests/unit/zone-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
 tests_unit_pk_test_SOURCES = tests/unit/pk-test.c \
 	tests/unit/packet.c tests/unit/packet.h
 tests_unit_xlat_icmp_test_SOURCES = tests/unit/xlat-icmp-test.c \
