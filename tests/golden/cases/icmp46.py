@@ -43,6 +43,8 @@ def cases():
     yield quoted_fragments()
     yield quoted_error()
     yield extensions()
+    yield extension_types()
+    yield big_error()
     yield illegal_source()
     yield no_error_about_error()
     yield rate_limit()
@@ -329,6 +331,53 @@ def extensions():
                          whole4[:n] + extension4884()),
             from_router6(3, 0, bytes([(n + 20 + 7) // 8, 0, 0, 0]),
                          whole6[:n + 20] + pad + extension4884()))
+    return c
+
+
+def extension_types():
+    c = Case('46-icmp-extension-types', 'RFC 4884, 4: only ICMPv6 types 1 '
+             'and 3 have extensions: those of ICMPv4 3/4 and 12 are removed. '
+             'A quote may be padded; a length that is not there, or too '
+             'long, means that there are none.', siit())
+    whole4 = ip4(C4, S4, TCP, tcp(C4, S4, 40000, 443, text(200)), ttl=61,
+                 df=1)
+    whole6 = ip6(C6, S6, TCP, tcp(C6, S6, 40000, 443, text(200)), hops=61)
+    with_extension4 = whole4[:128] + extension4884()
+    with_extension6 = whole6[:148] + bytes(4) + extension4884()
+    c.translated(
+        from_router4(3, 4, bytes([0, 32]) + word(1400)[2:], with_extension4),
+        from_router6(2, 0, word(1420), whole6[:148]))
+    c.translated(
+        from_router4(12, 0, bytes([8, 32, 0, 0]), with_extension4),
+        from_router6(4, 0, word(7), whole6[:148]))
+    c.translated(
+        from_router4(3, 1, bytes([0, 32, 0, 0]), with_extension4),
+        from_router6(1, 0, bytes([19, 0, 0, 0]), with_extension6))
+    c.translated(
+        from_router4(3, 1, word(0), with_extension4),
+        from_router6(1, 0, word(0), whole6[:148] + extension4884()))
+    c.translated(
+        from_router4(3, 1, bytes([0, 200, 0, 0]), whole4[:128]),
+        from_router6(1, 0, word(0), whole6[:148]))
+    short4 = ip4(C4, S4, TCP, tcp(C4, S4, 40000, 443, text(20)), df=1)
+    short6 = ip6(C6, S6, TCP, tcp(C6, S6, 40000, 443, text(20)))
+    c.translated(
+        from_router4(3, 1, bytes([0, 32, 0, 0]),
+                     short4 + bytes(68) + extension4884()),
+        from_router6(1, 0, bytes([16, 0, 0, 0]),
+                     short6 + bytes(48) + extension4884()))
+    return c
+
+
+def big_error():
+    c = Case('46-icmp-big-error', 'RFC 4443, 2.4 (c): an ICMPv6 error is '
+             'never larger than 1280 bytes: the quote is cut.', siit())
+    whole4 = ip4(C4, S4, TCP, tcp(C4, S4, 40000, 443, text(1432)), df=1)
+    whole6 = ip6(C6, S6, TCP, tcp(C6, S6, 40000, 443, text(1432)))
+    for n, df in (1232, 0), (1233, 0), (1400, 1), (1472, 0):
+        c.translated(
+            from_router4(3, 1, quote=whole4[:n - 20], df=df),
+            from_router6(1, 0, quote=whole6[:min(n, 1280 - 48)]))
     return c
 
 

@@ -6,8 +6,9 @@
 import struct
 
 from .case import C4, C6, S4, S6, Case, siit
-from .wire import (ESP, FRAGMENT, GRE, ICMP, SCTP, TCP, UDP, frag6, icmp4,
-                   ip4, ip6, tcp, text, udp, word)
+from .wire import (DCCP, ESP, FRAGMENT, GRE, ICMP, ICMP6, SCTP, TCP, UDP,
+                   UDP_LITE, checksum, frag6, icmp4, icmp6, ip4, ip6, pseudo,
+                   tcp, text, udp, word)
 
 DATA = text(40)
 
@@ -44,11 +45,16 @@ def cases():
     yield df0_fragment()
     yield df0_lowest_mtu()
     yield df1()
+    yield df1_fragment()
     yield small_mtu()
     yield udp_zero('drop')
     yield udp_zero('compute')
     yield udp_zero('forward')
+    yield udp_length()
     yield udp_sum_ffff()
+    yield sums_zero()
+    yield sums_wrong()
+    yield sums_of_others()
 
 
 def header():
@@ -115,6 +121,8 @@ def ttl():
         ip4(S4, C4, TCP, segment(C4, S4), ttl=2, df=1),
         ip6(S6, C6, TCP, segment(C6, S6), hops=1))
     packet = ip4(S4, C4, UDP, datagram(C4, S4, text(1200)), ttl=1, df=0)
+    c.reply('ttl', packet, error4(11, 0, word(0), packet))
+    packet = ip4(S4, C4, UDP, datagram(C4, S4), ttl=0)
     c.reply('ttl', packet, error4(11, 0, word(0), packet))
     return c
 
@@ -252,6 +260,19 @@ def df1():
     return c
 
 
+def df1_fragment():
+    c = Case('46-df1-fragment', 'RFC 7915, 4.1: a fragment with DF=1 that is '
+             'too large with its fragment header: the MTU that is told has '
+             'room for that header, too; nothing is said about later '
+             'fragments.', siit())
+    whole = datagram(C4, S4, text(2992))
+    packet = ip4(S4, C4, UDP, whole[:1480], id=1, df=1, mf=1)
+    c.reply('too-big', packet, error4(3, 4, word(1472), packet))
+    c.dropped('too-big', ip4(S4, C4, UDP, whole[1480:2960], id=1, df=1, mf=1,
+                             offset=1480))
+    return c
+
+
 def small_mtu():
     c = Case('46-mtu', 'RFC 7915, 4.1: the MTU that is told is the IPv6 '
              'side\'s, less 20.', siit(mtu6=1280))
@@ -283,6 +304,86 @@ def udp_zero(mode):
         c.dropped('udp-csum-zero', first)
     c.translated(last, ip6(S6, C6, FRAGMENT,
                            frag6(UDP, whole[24:], offset=24, id=1), hops=63))
+    return c
+
+
+def udp_length():
+    c = Case('46-udp-length', 'RFC 768: a UDP datagram may be shorter than '
+             'its packet: its checksum is computed over its own length; it '
+             'may not be longer.', siit(udp_zero_checksum='compute'))
+    more = b'trailing'
+    c.translated(
+        ip4(S4, C4, UDP, datagram(C4, S4) + more, ttl=64),
+        ip6(S6, C6, UDP, datagram(C6, S6) + more, hops=63))
+    c.translated(
+        ip4(S4, C4, UDP, datagram(C4, S4, zero=True) + more, ttl=64),
+        ip6(S6, C6, UDP, datagram(C6, S6) + more, hops=63))
+    for length in 0, 7, 49, 65535:
+        c.dropped('bad-hdr', ip4(S4, C4, UDP, datagram(
+            C4, S4, zero=True, length=length)))
+    return c
+
+
+def sums_zero():
+    c = Case('46-sums-zero', 'RFC 1624: TCP and ICMP checksums of zero are '
+             'written as 0, not as 0xffff, also when they are adjusted.',
+             siit())
+
+    def filler(make):
+        """Data with which 'make' has a checksum of zero."""
+        for n in range(0x10000):
+            data = struct.pack('!H', n)
+            if make(data):
+                return data
+
+    for near, far in (C6, S6), (C4, S4):
+        data = filler(lambda data: segment(near, far, data)[16:18]
+                      == b'\0\0')
+        c.translated(
+            ip4(S4, C4, TCP, segment(C4, S4, data), ttl=64),
+            ip6(S6, C6, TCP, segment(C6, S6, data), hops=63))
+    for data in (
+            filler(lambda data: icmp4(8, 0, word(7), data)[2:4] == b'\0\0'),
+            filler(lambda data: icmp6(S6, C6, 128, 0, word(7), data)[2:4]
+                   == b'\0\0')):
+        c.translated(
+            ip4(S4, C4, ICMP, icmp4(8, 0, word(7), data), ttl=64),
+            ip6(S6, C6, ICMP6, icmp6(S6, C6, 128, 0, word(7), data),
+                hops=63))
+    return c
+
+
+def sums_wrong():
+    c = Case('46-sums-wrong', 'A wrong checksum stays wrong, and by as much, '
+             'so that the receiver still sees it.', siit())
+
+    def damaged(data):
+        return data[:-1] + bytes([data[-1] ^ 1])
+
+    c.translated(
+        ip4(S4, C4, TCP, damaged(segment(C4, S4)), ttl=64),
+        ip6(S6, C6, TCP, damaged(segment(C6, S6)), hops=63))
+    c.translated(
+        ip4(S4, C4, UDP, damaged(datagram(C4, S4)), ttl=64),
+        ip6(S6, C6, UDP, damaged(datagram(C6, S6)), hops=63))
+    c.translated(
+        ip4(S4, C4, ICMP, damaged(icmp4(8, 0, word(7), DATA)), ttl=64),
+        ip6(S6, C6, ICMP6, damaged(icmp6(S6, C6, 128, 0, word(7), DATA)),
+            hops=63))
+    return c
+
+
+def sums_of_others():
+    c = Case('46-dccp-udp-lite', 'RFC 7915, 4.5: DCCP and UDP-Lite have '
+             'checksums with a pseudo-header, too.', siit())
+    for proto in DCCP, UDP_LITE:
+        def message(src, dst):
+            head = struct.pack('!HHHH', 53, 40000, 0, 0)
+            sum = checksum(pseudo(src, dst, proto, 48) + head + DATA)
+            return head[:6] + struct.pack('!H', sum) + DATA
+        c.translated(
+            ip4(S4, C4, proto, message(S4, C4), ttl=64),
+            ip6(S6, C6, proto, message(S6, C6), hops=63))
     return c
 
 

@@ -7,9 +7,9 @@ import ipaddress
 
 from .case import C4, C6, S4, S6, Case, siit
 from .siit46 import with_sum_ffff
-from .wire import (AH, DEST, ESP, FRAGMENT, GRE, HOP_BY_HOP, ICMP6, ROUTING,
-                   SCTP, TCP, UDP, ext6, frag6, icmp6, ip4, ip6, routing6,
-                   tcp, text, udp, word)
+from .wire import (AH, DEST, ESP, FRAGMENT, GRE, HOP_BY_HOP, ICMP6, NONE,
+                   ROUTING, SCTP, TCP, UDP, ext6, frag6, icmp6, ip4, ip6,
+                   routing6, tcp, text, udp, word)
 
 DATA = text(40)
 
@@ -48,6 +48,8 @@ def cases():
     yield too_big()
     yield small_mtu4()
     yield udp_sum_ffff()
+    yield udp_zero()
+    yield other_next_headers()
 
 
 def header():
@@ -239,4 +241,20 @@ def udp_sum_ffff():
         packet = (udp(C6, S6, 53, 40000, data), udp(C4, S4, 53, 40000, data))
         c.translated(ip6(C6, S6, UDP, packet[0], hops=64),
                      ip4(C4, S4, UDP, packet[1], ttl=63, any=['id']))
+    return c
+
+
+def udp_zero():
+    c = Case('64-udp-zero', 'RFC 8200, 8.1: IPv6 UDP without a checksum is '
+             'treated as IPv4 UDP without one.', siit())
+    c.dropped('udp-csum-zero', ip6(C6, S6, UDP, datagram(C6, S6, zero=True)))
+    return c
+
+
+def other_next_headers():
+    c = Case('64-mobility', 'RFC 7915, 5.1: other next headers are copied, '
+             'the mobility header too, and "no next header".', siit())
+    for proto, data in (135, text(24)), (NONE, b''):
+        c.translated(ip6(C6, S6, proto, data, hops=64),
+                     ip4(C4, S4, proto, data, ttl=63, any=['id']))
     return c

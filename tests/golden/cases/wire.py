@@ -14,7 +14,7 @@ import struct
 ICMP, IGMP, TCP, UDP = 1, 2, 6, 17
 HOP_BY_HOP, ROUTING, FRAGMENT, ESP, AH, ICMP6, NONE, DEST = (
     0, 43, 44, 50, 51, 58, 59, 60)
-GRE, SCTP = 47, 132
+DCCP, GRE, SCTP, UDP_LITE = 33, 47, 132, 136
 
 
 class Packet(bytes):
