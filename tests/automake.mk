@@ -15,7 +15,13 @@ AM_TESTS_ENVIRONMENT = \
 	PYTHON='$(PYTHON)'; export PYTHON; \
 	MANUALS='$(dist_man_MANS)'; export MANUALS; \
 	FUZZ_TARGETS='$(fuzz_targets)'; export FUZZ_TARGETS; \
-	VSE_FLAGS='$(vse_flags)'; export VSE_FLAGS;
+	VSE_FLAGS='$(vse_flags)'; export VSE_FLAGS; \
+	PATH='$(test_path):$(test_ovs_path)':"$$PATH"; export PATH;
+
+# Our commands and the patched Open vSwitch in front.
+test_ovs = $(abs_top_builddir)/ovs
+test_path = $(abs_top_builddir)/utilities:$(abs_top_srcdir)/utilities
+test_ovs_path = $(test_ovs)/utilities:$(test_ovs)/vswitchd:$(test_ovs)/ovsdb
 
 ## ---------- ##
 ## Unit tests ##
@@ -156,7 +162,7 @@ tests/testsuite: $(TESTSUITE_AT) tests/package.m4 ovs.stamp
 		-I $(srcdir)/tests -o $@.tmp $(srcdir)/tests/testsuite.at \
 	&& mv $@.tmp $@
 
-check-autotest: all tests/testsuite
+check-autotest: tests/testsuite
 	$(SHELL) tests/testsuite -C tests \
 		AUTOTEST_PATH='$(autotest_path)' $(TESTSUITEFLAGS)
 
