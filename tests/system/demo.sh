@@ -31,19 +31,20 @@ step () {
     shift
     n_step=$((n_step + 1))
     printf '[%2d/%d] %s ... ' $n_step $n_steps "$words"
-    if "$@" >"$RUN/step.out" 2>&1; then
-        echo "$(tail -n 1 "$RUN/step.out") ($(seconds_since "$start"))"
-    else
-        echo FAILED
-        sed 's/^/    /' "$RUN/step.out"
-        give_up "$words"
-    fi
+    "$@" >"$RUN/step.out" 2>&1 || give_up "$words"
+    echo "$(tail -n 1 "$RUN/step.out") ($(seconds_since "$start"))"
 }
 
-# Also what must() of lib.sh calls, from within a step or outside.
+# Also what must() of lib.sh calls, in the middle of a step, where standard
+# output is a file.
+exec 3>&1
 give_up () {
-    state_of_switch 2>&1 | sed 's/^/    /' >&2
-    echo "DEMO FAILED: $*" >&2
+    {
+        echo FAILED
+        sed 's/^/    /' "$RUN/step.out"
+        state_of_switch | sed 's/^/    /'
+        echo "DEMO FAILED: $*"
+    } >&3 2>&1
     exit 1
 }
 
@@ -171,7 +172,7 @@ step "ILA: TCP" iperf3_step $b a -t 2
 step "ILA: UDP" iperf3_step $b a -t 2 -u -b 50M -l 1400
 
 show ovs-ofctl --names dump-flows br0
-show ovs-appctl xlat/stats 1
-show ovs-appctl xlat/stats 1001
+show ovs-appctl xlat/stats 1 | grep -v ': 0$'
+show ovs-appctl xlat/stats 1001 | grep -v ': 0$'
 echo
 echo "DEMO PASSED in $(seconds_since "$began")"

@@ -7,6 +7,7 @@
 import functools
 import http.server
 import socket
+import socketserver
 import sys
 
 
@@ -14,8 +15,10 @@ class Server(http.server.ThreadingHTTPServer):
     address_family = socket.AF_INET6
 
     def server_bind(self):
+        """Without HTTPServer's search for its own name, which asks DNS."""
         self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        super().server_bind()
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "localhost", int(sys.argv[2])
 
 
 handler = functools.partial(http.server.SimpleHTTPRequestHandler,
