@@ -158,12 +158,16 @@ put_ext(const struct quote *q, const struct error *e, size_t hdr,
     size_t odf = MIN(want->len - hdr - 8, room);
     size_t padded = MIN(MAX((odf + unit - 1) / unit * unit, 128), 255 * unit);
     size_t ext_len = padded < room ? MIN(q->ext_len, room - padded) : 0;
+    bool cut = ext_len < q->ext_len;
     bool chosen = choice->len > hdr + 8 && choice->out[hdr + at];
 
     want->len = hdr + 8 + odf;
     if (!e->ext || !q->has_len || padded > room
-        || (!chosen && ext_len < q->ext_len)) {
+        || (!chosen && cut)) {
         return;
+    }
+    if (cut) {
+        ext_len -= ext_len % EXT_HDR;
     }
     /* RFC 4884, 3, 4.1 and 4.2. */
     if (padded > odf) {

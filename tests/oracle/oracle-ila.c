@@ -118,11 +118,18 @@ to_identifier(const struct orc_conf *conf, const uint8_t dst[16],
             && !memcmp(map->identifier, dst + 8, 8)) {
             /* Not changed on its way: nothing to restore. */
             why->may |= ORC_WHY(ILA_C_BIT);
+            if (map->identifier[0] & C_BIT) {
+                why->must |= ORC_WHY(ILA_C_BIT);
+                continue;
+            }
             why->must = 0;
             *mapp = map;
             memcpy(out, conf->pool6[0].addr, 8);
             memcpy(out + 8, map->identifier, 8);
             return true;
+        }
+        if (map->csum == ORC_ILA_NEUTRAL_MAP && map->identifier[0] & C_BIT) {
+            continue;                  /* Never sent. */
         }
         for (unsigned int j = 0; j < conf->n_pool6; j++) {
             const uint8_t *sir = conf->pool6[j].addr;
@@ -233,11 +240,24 @@ add_to_csum(uint8_t *p, uint8_t proto, bool partial, uint16_t grown)
     }
 }
 
+/* A checksum behind odd headers may stay as it is: so it is right again when
+ * the packet has come back to its identifier.  'p' is at 'ofs' of the whole
+ * packet. */
+static bool
+not_looked_for(const struct l4 *l4, const uint8_t *p, size_t ofs, int at,
+               const struct orc_choice *choice)
+{
+    size_t csum = l4->ofs + at;
+
+    return (l4->odd && at >= 0 && choice->len >= ofs + csum + 2
+            && !memcmp(choice->out + ofs + csum, p + csum, 2));
+}
+
 /* Takes the packet quoted by the error at 'p', of 'n' bytes, back to its
  * identifier.  Returns true if it did. */
 static bool
 fix_inner(const struct orc_conf *conf, uint8_t *p, size_t n, size_t ofs,
-          struct orc_want *want)
+          const struct orc_choice *choice, struct orc_want *want)
 {
     const struct orc_ila_map *map;
     struct orc_why why = { 0, 0 };
@@ -257,7 +277,8 @@ fix_inner(const struct orc_conf *conf, uint8_t *p, size_t n, size_t ofs,
     l4 = find_l4(p, n);
     at = csum_ofs(l4.proto);
     if (map->csum == ORC_ILA_ADJ_TRANSPORT && l4.known && at >= 0
-        && l4.ofs + at + 2 <= n) {
+        && l4.ofs + at + 2 <= n
+        && !not_looked_for(&l4, p, ofs, at, choice)) {
         add_to_csum(p + l4.ofs + at, l4.proto, false,
                     orc_sub(orc_sum(dst, 16), orc_sum(ip.dst, 16)));
         if (l4.proto != IPPROTO_UDP) {
@@ -292,11 +313,6 @@ translate(const struct orc_conf *conf, const struct pk *pk,
         want->why.may |= ORC_WHY(TRUNCATED) | ORC_WHY(BAD_HDR)
                          | ORC_WHY(BAD_EXT_HDR);
     }
-    if (l4.odd && l4.known && at >= 0 && choice->len >= l4.ofs + at + 2
-        && !memcmp(choice->out + l4.ofs + at, p + l4.ofs + at, 2)) {
-        /* Not looked for there, by either end. */
-        l4.known = false;
-    }
     changed = (locator ? to_locator : to_identifier)(conf, p + 24, dst, &map,
                                                      &want->why);
     before = orc_sum(p + l4.ofs, n - l4.ofs);
@@ -313,11 +329,15 @@ translate(const struct orc_conf *conf, const struct pk *pk,
                 || !memcmp(choice->out + ofs + 24, old, 16))) {
             inner = false;
         } else {
-            inner = fix_inner(conf, p + ofs, n - ofs, ofs, want);
+            inner = fix_inner(conf, p + ofs, n - ofs, ofs, choice,
+                              want);
         }
     }
     if (!changed && !inner) {
         return;
+    }
+    if (!inner && not_looked_for(&l4, p, 0, at, choice)) {
+        l4.known = false;
     }
     grown = orc_sub(orc_sum(p + l4.ofs, n - l4.ofs), before);
     if (changed) {
@@ -331,6 +351,7 @@ translate(const struct orc_conf *conf, const struct pk *pk,
         }
     } else {
         /* For the packet inside alone. */
+        want->why.may |= want->why.must & ORC_WHY(ILA_C_BIT);
         want->why.must = 0;
     }
     if (l4.known && at >= 0 && l4.ofs + at + 2 <= n) {

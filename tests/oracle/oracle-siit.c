@@ -100,7 +100,7 @@ orc_l4_translate(const struct orc_l4 *l4, uint8_t *p, size_t n, size_t ofs,
         orc_loose(want, ofs + at);
         return;
     }
-    if (l4->proto == IPPROTO_UDP && !field) {
+    if (zero_means_none(l4->proto) && !field) {
         return;
     }
     if (whole && field != 0xffff
@@ -303,7 +303,8 @@ odd_proto(uint8_t proto, bool in4, struct orc_want *want)
     if (proto == IPPROTO_IGMP) {
         *(in4 ? &want->why.must : &want->why.may) |= ORC_WHY(ICMP_TYPE);
     } else if (proto == (in4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)) {
-        want->why.may |= ORC_WHY(ICMP_TYPE) | ORC_WHY(BAD_HDR);
+        want->why.may |= (ORC_WHY(ICMP_TYPE) | ORC_WHY(BAD_HDR)
+                          | ORC_WHY(TRUNCATED));
     } else if (in4 && (proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING
                        || proto == IPPROTO_FRAGMENT
                        || proto == IPPROTO_DSTOPTS)) {
@@ -340,6 +341,9 @@ to6(const struct orc_conf *conf, const struct pk *pk,
         && orc_sum(pk->data, in.hdr_len) != 0xffff) {
         want->why.must |= ORC_WHY(BAD_HDR);
     }
+    if (in.total_len >= in.hdr_len) {
+        check_frag(in.mf, in.frag_ofs, in.total_len - in.hdr_len, want);
+    }
     if (f) {
         return;
     }
@@ -357,7 +361,6 @@ to6(const struct orc_conf *conf, const struct pk *pk,
     hdr = frag ? 48 : 40;
 
     odd_proto(in.proto, true, want);
-    check_frag(in.mf, in.frag_ofs, in.payload_len, want);
     if (in.proto == IPPROTO_ICMP) {
         if (frag) {
             want->why.must |= ORC_WHY(ICMP_FRAGMENT);
@@ -604,11 +607,11 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
         there.set.mtu4 = 65535;
         back.set.mtu6 = back.set.lowest_ipv6_mtu = 65535;
     }
-    if (conf->n_pool6 && choice->len >= 40) {
+    if (choice->len >= 40) {
         /* A source from pool4 shows in what became of it. */
         memset(own4, 0, sizeof own4);
-        orc_put32(own4 + 12, orc_6052_read(&conf->pool6[0],
-                                           choice->out + 8));
+        orc_addr64(conf, choice->out + 8, ORC_INNER, 0, &v4, &ignored);
+        orc_put32(own4 + 12, v4);
         own = (struct orc_choice) { own4, sizeof own4 };
     }
     memset(&first, 0, offsetof(struct orc_want, out));
@@ -624,6 +627,9 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
         orc_addr46(&back, v4, false, ORC_INNER, v6, &want->why);
         orc_addr64(&there, in.dst, ORC_INNER, 0, &v4, &ignored);
         orc_addr46(&back, v4, true, ORC_INNER, v6, &want->why);
+        if (is_icmp6_error(&in) && conf->n_pool4) {
+            want->why.must |= ORC_WHY(DENIED);   /* Perhaps. */
+        }
         return;
     }
     first.out[8]++;                    /* TTL. */
