@@ -19,7 +19,9 @@ xlat_l4_prepare(struct xlat_way *way)
 {
     const struct pk_info *info = &way->info;
 
-    if (xlat_is_icmp(info) && xlat_is_cut(info)) {
+    if (info->family == 4 && info->proto == IPPROTO_IGMP) {
+        return XLAT_DROP_ICMP_TYPE;      /* RFC 7915, 4.2. */
+    } else if (xlat_is_icmp(info) && xlat_is_cut(info)) {
         return XLAT_DROP_ICMP_FRAGMENT;
     } else if (!pk_has_l4(info)) {
         return XLAT_OK;
@@ -59,43 +61,56 @@ pseudo_sum(const uint8_t *ip, const struct pk_info *info, uint32_t l4_bytes)
     return sum + pk_csum_addr6(ip + 8) + pk_csum_addr6(ip + 24);
 }
 
-/* Writes the checksum that the sender left out, that of the packet as it came
- * in, so that the rest is the same as for any other packet. */
-static enum xlat_drop
-fill_udp_csum(struct pk *pk, const struct pk_info *info)
+/* Returns true if the packet of 'way', of UDP with a header, lacks its
+ * checksum. */
+static bool
+lacks_csum(const struct xlat_way *way)
 {
-    uint8_t *udp = pk->data + info->l4_ofs;
-    uint32_t bytes = ntohs(pk_get16(udp + 4));
+    const struct pk *pk = &way->job->pk;
 
-    if (bytes < PK_UDP_HDR_BYTES || bytes > pk_l4_bytes(info)) {
-        return XLAT_DROP_BAD_HDR;
-    }
-
-    pk_be16 csum = pk_csum_finish(pseudo_sum(pk->data, info, bytes)
-                                  + pk_csum_bytes(udp, bytes));
-    pk_put16(udp + UDP_CSUM_OFS, csum ? csum : 0xffff);
-    return XLAT_OK;
+    return !(pk->flags & PK_L4_PARTIAL
+             || pk_get16(pk->data + way->info.l4_ofs + UDP_CSUM_OFS));
 }
 
 static enum xlat_drop
 prepare_udp(struct xlat_way *way)
 {
-    struct pk *pk = &way->job->pk;
+    const struct pk_info *info = &way->info;
+    uint32_t bytes = ntohs(pk_get16(way->job->pk.data + info->l4_ofs + 4));
 
-    if (pk->flags & PK_L4_PARTIAL
-        || pk_get16(pk->data + way->info.l4_ofs + UDP_CSUM_OFS)) {
+    if (!lacks_csum(way)) {
         return XLAT_OK;
     }
     switch (way->zone->set.udp_zero_checksum) {
     case XLAT_UDP_ZERO_FORWARD:
         return XLAT_OK;
     case XLAT_UDP_ZERO_COMPUTE:
-        /* Of a fragment, the rest is not there (RFC 7915, 4.5). */
-        return xlat_is_cut(&way->info) ? XLAT_DROP_UDP_CSUM_ZERO
-                                       : fill_udp_csum(pk, &way->info);
+        if (xlat_is_cut(info)) {
+            /* The rest is not there (RFC 7915, 4.5). */
+            return XLAT_DROP_UDP_CSUM_ZERO;
+        }
+        return (bytes < PK_UDP_HDR_BYTES || bytes > pk_l4_bytes(info)
+                ? XLAT_DROP_BAD_HDR : XLAT_OK);
     case XLAT_UDP_ZERO_DROP:
     default:
         return XLAT_DROP_UDP_CSUM_ZERO;
+    }
+}
+
+void
+xlat_l4_fill_csum(struct xlat_way *way)
+{
+    const struct pk_info *info = &way->info;
+    struct pk *pk = &way->job->pk;
+    uint8_t *udp = pk->data + info->l4_ofs;
+
+    if (way->zone->set.udp_zero_checksum == XLAT_UDP_ZERO_COMPUTE
+        && info->proto == IPPROTO_UDP && pk_has_l4(info) && lacks_csum(way)) {
+        uint32_t bytes = ntohs(pk_get16(udp + 4));
+        pk_be16 csum = pk_csum_finish(pseudo_sum(pk->data, info, bytes)
+                                      + pk_csum_bytes(udp, bytes));
+
+        pk_put16(udp + UDP_CSUM_OFS, csum ? csum : 0xffff);
     }
 }
 

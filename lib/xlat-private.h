@@ -51,6 +51,11 @@ enum xlat_drop xlat_64_prepare_ttl(struct xlat_way *way);
  * treated as the zone says. */
 enum xlat_drop xlat_l4_prepare(struct xlat_way *way);
 
+/* xlat-l4.c: writes the checksum that a sender of UDP left out, if the zone
+ * wants that and xlat_l4_prepare() allowed it: that of the packet as it came
+ * in, so that it can then be updated like any other. */
+void xlat_l4_fill_csum(struct xlat_way *way);
+
 /* xlat-l4.c: completes a partial transport checksum. */
 void xlat_l4_complete_csum(struct pk *pk, const struct pk_info *info);
 

@@ -107,6 +107,7 @@ apply(struct xlat_way *way, struct xlat_rewrite *rw)
     struct pk *pk = &way->job->pk;
     uint16_t ip_id = xlat_rng_next(&way->ctx->rng);
 
+    xlat_l4_fill_csum(way);
     xlat_rewrite_set_delta(rw, pk->data, &way->info);
     if (rw->to == 4) {
         pk->frag_id = way->info.is_frag ? way->info.frag_id & 0xffff : ip_id;
@@ -174,7 +175,7 @@ run_packet(struct xlat_way *way, enum pk_parse_result result)
     if (addr.drop != XLAT_OK) {
         return addr.drop;
     } else if (result) {
-        way->param = way->info.bad_ofs;
+        way->param = result == PK_BAD_ROUTING ? way->info.bad_ofs : 0;
         return drop_of_parse(result);
     } else if (addr.from == addr.to) {
         return hairpin(way, &addr);

@@ -469,7 +469,7 @@ END_TEST
 
 START_TEST(unknown_protocols)
 {
-    static const uint8_t protos[] = { 2, 47, 50, 51, 59, 89, 132, 253 };
+    static const uint8_t protos[] = { 47, 50, 51, 59, 89, 132, 253 };
 
     for (size_t i = 0; i < sizeof protos; i++) {
         packet_build(&s.packet, &(struct packet_spec) {
