@@ -317,7 +317,15 @@ check6(const struct orc_conf *conf, const uint8_t v6[16], enum orc_role role,
         why->must |= (role == ORC_SRC ? ORC_WHY(BAD_SOURCE)
                       : ORC_WHY(NO_MAPPING));
     }
-    check_deny6(conf, v6, why);
+    if (illegal6(v6) && role == ORC_ERROR_SRC) {
+        /* Replaced, before or after rules are asked. */
+        struct orc_why denied = { 0, 0 };
+
+        check_deny6(conf, v6, &denied);
+        why->may |= denied.must;
+    } else {
+        check_deny6(conf, v6, why);
+    }
 }
 
 static const struct orc_prefix6 *
@@ -357,6 +365,10 @@ orc_addr64(const struct orc_conf *conf, const uint8_t v6[16],
         }
         if (!bad.must) {
             return eam ? ORC_BY_EAM : ORC_BY_6052;
+        }
+        if (!(bad.must & ORC_WHY(DENIED))) {
+            why->may |= why->must & ORC_WHY(DENIED);
+            why->must &= ~ORC_WHY(DENIED);
         }
     } else if (eam) {
         check4(conf, *v4, role, why);

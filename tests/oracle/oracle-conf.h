@@ -50,6 +50,7 @@ struct orc_ila_map {
 struct orc_conf {
     enum xlat_kind kind;
     struct xlat_settings set;
+    bool no_link4;               /* IPv4 is but a step on the way. */
     struct orc_prefix6 pool6[ORC_MAX_POOL6];
     unsigned int n_pool6;
     struct orc_prefix4 pool4[ORC_MAX_POOL4];

@@ -96,6 +96,12 @@ orc_icmp6_inner(const struct orc_ip6 *in, struct orc_ip6 *inner)
     return !orc_ip6_decode(q.odf, q.odf_len, true, inner);
 }
 
+bool
+orc_icmp6_has_ext(const struct orc_ip6 *in)
+{
+    return quote6(in->payload, in->payload_len_here).has_len;
+}
+
 /* Checksums. */
 
 /* Puts the checksum of the 'n' bytes of 'm' at 'm + 2'.  'wrong' is by how
@@ -378,7 +384,7 @@ orc_icmp46(const struct orc_conf *conf, const struct orc_ip4 *in,
     if (!error46(conf, m, &inner, &e, want)) {
         want->why.must |= ORC_WHY(ICMP_TYPE);
     }
-    if (want->why.must & (ORC_WHY(ICMP_INNER) | ORC_WHY(ICMP_TYPE))) {
+    if (want->why.must & ORC_WHY(ICMP_INNER)) {
         return;
     }
     put_error(p, &e);
@@ -542,12 +548,13 @@ orc_icmp64(const struct orc_conf *conf, const struct orc_ip6 *in,
     if (!error64(conf, m, &e, want)) {
         want->why.must |= ORC_WHY(ICMP_TYPE);
     }
-    if (want->why.must & (ORC_WHY(ICMP_INNER) | ORC_WHY(ICMP_TYPE))) {
+    if (want->why.must & ORC_WHY(ICMP_INNER)) {
         return;
     }
     put_error(p, &e);
     id = choice->len >= hdr + 14 ? orc_get16(choice->out + hdr + 12) : 0;
     want->len = hdr + 8 + inner64(conf, &inner, id, p + 8, hdr + 8, want);
-    put_ext(&q, &e, hdr, 5, 4, conf->set.mtu4, choice, want);
+    put_ext(&q, &e, hdr, 5, 4, conf->no_link4 ? 65535 : conf->set.mtu4, choice,
+            want);
     put_csum(p, want->len - hdr, 0, wrong, hdr, want);
 }

@@ -43,6 +43,9 @@ void orc_icmp64(const struct orc_conf *, const struct orc_ip6 *in,
 bool orc_icmp4_inner(const struct orc_ip4 *in, struct orc_ip4 *inner);
 bool orc_icmp6_inner(const struct orc_ip6 *in, struct orc_ip6 *inner);
 
+/* Returns true if the error has an extension structure. */
+bool orc_icmp6_has_ext(const struct orc_ip6 *in);
+
 /* Returns true if a siit zone turns the IPv6 packet back to IPv6. */
 bool orc_is_hairpinned(const struct orc_conf *, const struct pk *);
 

@@ -450,6 +450,9 @@ size4(const struct orc_conf *conf, const struct pk *pk,
     if (want->len > 65535) {
         want->why.must |= ORC_WHY(GROWN_PAST_MAX);
     }
+    if (conf->no_link4) {
+        return;
+    }
     if (pk->gso_size && !in->has_frag) {
         segment(pk, in->proto, in->payload, in->payload_len_here, 20,
                 conf->set.mtu4, conf->set.mtu4, false, want);
@@ -600,11 +603,11 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
 
     orc_ip6_decode(pk->data, pk->len, false, &in);
 
-    /* There is no IPv4 link between, and nobody cuts IPv6 packets. */
+    /* Nobody cuts IPv6 packets. */
     there = back = *conf;
+    there.no_link4 = true;
     back.set.hairpin = XLAT_HAIRPIN_SIMPLE;
     if (!is_icmp6_error(&in)) {
-        there.set.mtu4 = 65535;
         back.set.mtu6 = back.set.lowest_ipv6_mtu = 65535;
     }
     if (choice->len >= 40) {
@@ -627,8 +630,11 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
         orc_addr46(&back, v4, false, ORC_INNER, v6, &want->why);
         orc_addr64(&there, in.dst, ORC_INNER, 0, &v4, &ignored);
         orc_addr46(&back, v4, true, ORC_INNER, v6, &want->why);
-        if (is_icmp6_error(&in) && conf->n_pool4) {
-            want->why.must |= ORC_WHY(DENIED);   /* Perhaps. */
+        if (is_icmp6_error(&in)) {
+            /* More than are worth being followed here. */
+            want->why.must |= (ORC_WHY(DENIED) | ORC_WHY(ICMP_INNER)
+                               | ORC_WHY(NO_MAPPING)
+                               | ORC_WHY(BAD_EMBEDDED));
         }
         return;
     }
@@ -650,6 +656,10 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
     }
     /* ICMP of IPv4 in IPv6 could come out as ICMP of IPv6. */
     want->anything = in.proto == IPPROTO_ICMP;
+    if (is_icmp6_error(&in)) {
+        /* Padding of a quote on the way there is quote on the way back. */
+        want->anything = want->anything || orc_icmp6_has_ext(&in);
+    }
     if (!pk->gso_size && want->len > conf->set.mtu6) {
         want->why.must |= ORC_WHY(TOO_BIG);
     } else if (!pk->gso_size && 40u + in.payload_len > conf->set.mtu6) {

@@ -308,6 +308,20 @@ gen_ttl(struct rnd *rnd)
            ? rnd_below(rnd, 4) : rnd32(rnd);
 }
 
+/* Cuts a packet that is larger than can be; its checksum is wrong then. */
+static size_t
+clamp(struct gen *g, size_t n, size_t max)
+{
+    if (n <= max) {
+        return n;
+    }
+    if (!g->depth) {
+        g->pk->flags &= ~PK_L4_PARTIAL;
+        g->pk->gso_size = 0;
+    }
+    return max;
+}
+
 /* IPv4. */
 
 static unsigned int
@@ -370,9 +384,7 @@ gen_packet4(struct gen *g, uint8_t *p)
         }
     }
     n += hdr;
-    if (n > 65535) {
-        n = 65535;
-    }
+    n = clamp(g, n, 65535);
     ip.total_len = n;
     orc_ip4_encode(p, &ip);
     p[0] = 0x40 | hdr / 4;
@@ -461,9 +473,7 @@ gen_packet6(struct gen *g, uint8_t *p)
         *last = l4.proto;
     }
     n += hdr;
-    if (n > 65535 + 40) {
-        n = 65535 + 40;
-    }
+    n = clamp(g, n, 65535 + 40);
     ip.payload_len = n - 40;
     orc_ip6_encode(p, &ip);
     return n;
