@@ -174,7 +174,7 @@ static struct dp_packet *
 tuple_to_packet(const struct tuple *t)
 {
     static const uint8_t payload[32];
-    struct dp_packet *p = dp_packet_new_with_headroom(256, HEADROOM);
+    struct dp_packet *p = dp_packet_new(256);
     struct flow flow = {
         .nw_proto = t->nw_proto,
         .nw_ttl = 64,
@@ -199,6 +199,7 @@ tuple_to_packet(const struct tuple *t)
         flow.tp_dst = 0;
     }
     flow_compose(p, &flow, payload, sizeof payload, false);
+    dp_packet_prealloc_headroom(p, HEADROOM);
     return p;
 }
 
