@@ -14,6 +14,10 @@ struct xlat_addr_map {
     struct xlat_6052 *pool6;
     size_t n_pool6;
     struct xlat_eamt *eamt;        /* NULL if it has no entries. */
+    bool fast;                     /* One prefix of 96 bits in pool6, which
+                                    * has no ban; no entry overlaps it or has
+                                    * special addresses; no deny rules; no
+                                    * intrinsic hairpinning. */
     bool pool6_first;              /* No entry's IPv6 prefix overlaps pool6,
                                     * so pool6, cheaper, is tried first. */
     bool prefetch;                 /* Lookups of a batch are worth it. */

@@ -246,8 +246,76 @@ pair_64(const struct xlat_zone *zone, struct xlat_addr *a)
     return XLAT_OK;
 }
 
-void
-xlat_addr_one(const struct xlat_zone *zone, struct xlat_addr *a)
+/* Translates 'ip' in a fast zone.  Returns false if that needs a closer
+ * look. */
+static inline bool
+fast_64(const struct xlat_addr_map *map, struct xlat_ip6 ip, uint32_t *ip4)
+{
+    const struct xlat_ip6 *pool6 = &map->pool6[0].prefix.ip;
+
+    if (!((ip.hi ^ pool6->hi) | (ip.lo ^ pool6->lo) >> 32)) {
+        *ip4 = ip.lo;
+        return !xlat_ip4_is_unroutable(*ip4);
+    }
+    const struct xlat_eam *eam = map->eamt ? xlat_eamt_find6(map->eamt, ip)
+                                           : NULL;
+    if (!eam) {
+        return false;
+    }
+    *ip4 = xlat_eam_6to4(eam, ip);
+    return true;
+}
+
+static inline struct xlat_ip6
+fast_46(const struct xlat_addr_map *map, uint32_t ip4, bool use_eamt)
+{
+    const struct xlat_eam *eam = use_eamt ? xlat_eamt_find4(map->eamt, ip4)
+                                          : NULL;
+    struct xlat_ip6 ip = map->pool6[0].prefix.ip;
+
+    ip.lo |= ip4;
+    return eam ? xlat_eam_4to6(eam, ip4) : ip;
+}
+
+/* Does the same as translation by the rules below, if the zone is fast and the
+ * addresses are usual.  Returns false, and does nothing, if not. */
+static inline bool
+fast(const struct xlat_zone *zone, struct xlat_addr *a)
+{
+    const struct xlat_addr_map *map = &zone->addrs;
+
+    if (!map->fast) {
+        return false;
+    }
+    if (a->from == 6) {
+        uint32_t src, dst;
+
+        if (!fast_64(map, xlat_ip6_load(a->ip + DST6_OFS), &dst)
+            || !fast_64(map, xlat_ip6_load(a->ip + SRC6_OFS), &src)) {
+            return false;
+        }
+        a->to = 4;
+        put4(&a->src, src);
+        put4(&a->dst, dst);
+    } else {
+        uint32_t src = xlat_ip4_load(a->ip + SRC4_OFS);
+        uint32_t dst = xlat_ip4_load(a->ip + DST4_OFS);
+
+        if (xlat_ip4_is_unroutable(src) || xlat_ip4_is_unroutable(dst)) {
+            return false;
+        }
+        a->to = 6;
+        xlat_ip6_store(fast_46(map, src, map->eamt && zone->set.hairpin
+                                         != XLAT_HAIRPIN_SIMPLE), &a->src);
+        xlat_ip6_store(fast_46(map, dst, map->eamt), &a->dst);
+    }
+    a->drop = XLAT_OK;
+    return true;
+}
+
+/* The long way. */
+static void __attribute__((noinline))
+translate(const struct xlat_zone *zone, struct xlat_addr *a)
 {
     if (a->from == 6) {
         a->drop = pair_64(zone, a);
@@ -259,42 +327,46 @@ xlat_addr_one(const struct xlat_zone *zone, struct xlat_addr *a)
     }
 }
 
-static void
-prefetch_bucket(const struct xlat_eamt *eamt, const struct xlat_addr *a)
+void
+xlat_addr_one(const struct xlat_zone *zone, struct xlat_addr *a)
 {
-    if (a->from == 6) {
-        xlat_eamt_prefetch_bucket6(eamt, xlat_ip6_load(a->ip + SRC6_OFS));
-        xlat_eamt_prefetch_bucket6(eamt, xlat_ip6_load(a->ip + DST6_OFS));
-    } else {
-        xlat_eamt_prefetch_bucket4(eamt, xlat_ip4_load(a->ip + SRC4_OFS));
-        xlat_eamt_prefetch_bucket4(eamt, xlat_ip4_load(a->ip + DST4_OFS));
+    if (!fast(zone, a)) {
+        translate(zone, a);
     }
 }
 
-static void
-prefetch_entry(const struct xlat_eamt *eamt, const struct xlat_addr *a)
+/* Of an address that pool6 has, the EAMT is not asked. */
+static inline bool
+asks_eamt(const struct xlat_addr_map *map, struct xlat_ip6 ip)
 {
-    if (a->from == 6) {
-        xlat_eamt_prefetch_entry6(eamt, xlat_ip6_load(a->ip + SRC6_OFS));
-        xlat_eamt_prefetch_entry6(eamt, xlat_ip6_load(a->ip + DST6_OFS));
-    } else {
-        xlat_eamt_prefetch_entry4(eamt, xlat_ip4_load(a->ip + SRC4_OFS));
-        xlat_eamt_prefetch_entry4(eamt, xlat_ip4_load(a->ip + DST4_OFS));
-    }
+    return !map->pool6_first || !find_pool6(map, ip);
 }
 
-static void
-prefetch(const struct xlat_eamt *eamt, const struct xlat_addr *addrs,
-         size_t n)
+typedef void prefetch6(const struct xlat_eamt *, struct xlat_ip6);
+typedef void prefetch4(const struct xlat_eamt *, uint32_t);
+
+static inline void
+prefetch(const struct xlat_addr_map *map, const struct xlat_addr *addrs,
+         size_t n, prefetch6 *stage6, prefetch4 *stage4)
 {
     for (size_t i = 0; i < n; i++) {
-        if (addrs[i].ip) {
-            prefetch_bucket(eamt, &addrs[i]);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (addrs[i].ip) {
-            prefetch_entry(eamt, &addrs[i]);
+        const struct xlat_addr *a = &addrs[i];
+
+        if (!a->ip) {
+            continue;
+        } else if (a->from == 6) {
+            struct xlat_ip6 src = xlat_ip6_load(a->ip + SRC6_OFS);
+            struct xlat_ip6 dst = xlat_ip6_load(a->ip + DST6_OFS);
+
+            if (asks_eamt(map, src)) {
+                stage6(map->eamt, src);
+            }
+            if (asks_eamt(map, dst)) {
+                stage6(map->eamt, dst);
+            }
+        } else {
+            stage4(map->eamt, xlat_ip4_load(a->ip + SRC4_OFS));
+            stage4(map->eamt, xlat_ip4_load(a->ip + DST4_OFS));
         }
     }
 }
@@ -304,7 +376,10 @@ xlat_addr_batch(const struct xlat_zone *zone, struct xlat_addr *addrs,
                 size_t n)
 {
     if (zone->addrs.prefetch) {
-        prefetch(zone->addrs.eamt, addrs, n);
+        prefetch(&zone->addrs, addrs, n, xlat_eamt_prefetch_bucket6,
+                 xlat_eamt_prefetch_bucket4);
+        prefetch(&zone->addrs, addrs, n, xlat_eamt_prefetch_entry6,
+                 xlat_eamt_prefetch_entry4);
     }
     for (size_t i = 0; i < n; i++) {
         if (addrs[i].ip) {
@@ -320,15 +395,16 @@ xlat_addr_own_source(const struct xlat_zone *zone, uint64_t *rng,
     const struct xlat_settings *set = &zone->set;
     const struct xlat_pool *pool4 = &zone->addrs.pool4;
 
-    if (family == 6) {
+    if (family == 6 && !IN6_IS_ADDR_UNSPECIFIED(&set->icmp_source6)) {
         source->in6 = set->icmp_source6;
-        return !IN6_IS_ADDR_UNSPECIFIED(&set->icmp_source6);
-    }
-    put4(source, be32toh(set->icmp_source4));
-    if (!set->icmp_source4 && pool4->n_addresses) {
+    } else if (family == 4 && set->icmp_source4) {
+        put4(source, be32toh(set->icmp_source4));
+    } else if (family == 4 && pool4->n_addresses) {
         put4(source, xlat_pool_choose(pool4, xlat_rng_next(rng)));
+    } else {
+        return false;
     }
-    return source->in4 != 0;
+    return true;
 }
 
 /* The IPv4 source of an ICMP error from an IPv6 router at 'ip'. */

@@ -62,8 +62,8 @@ void xlat_addr_error(const struct xlat_zone *, uint64_t *rng,
                      struct xlat_addr *outer, struct xlat_addr *inner);
 
 /* Chooses the source of an ICMP error that the zone itself makes, of 'family'
- * 4 or 6.  Returns false if it has none: the destination of the packet that
- * the error is about serves then. */
+ * 4 or 6.  Returns false, and writes nothing, if it has none: the destination
+ * of the packet that the error is about serves then. */
 bool xlat_addr_own_source(const struct xlat_zone *, uint64_t *rng,
                           uint8_t family, union pk_addr *);
 

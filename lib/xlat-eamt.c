@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "xlat-hash.h"
 #include "xlat-special.h"
 #include "xlat-text.h"
 
@@ -17,28 +16,6 @@
 
 /* Any value will do: the keys are the operator's. */
 #define SEED UINT64_C(0x6a09e667f3bcc908)
-
-/* The entries whose prefixes on one side have the length 'len'. */
-struct table {
-    struct xlat_hash hash;
-    struct xlat_ip6 mask6;
-    uint32_t mask4;
-    uint8_t len;
-};
-
-/* One side of the EAMT: a table for each prefix length that occurs, the
- * longest first. */
-struct side {
-    struct table *tables;
-    unsigned int n_tables;
-};
-
-struct xlat_eamt {
-    struct xlat_eam *eams;
-    size_t n;
-    struct side side6;
-    struct side side4;
-};
 
 /* A key, and where the lookup is. */
 struct key {
@@ -67,19 +44,19 @@ equal4(uint32_t number, const void *key_, const void *eams_)
 }
 
 static uint64_t
-hash6(const struct table *t, struct xlat_ip6 ip)
+hash6(const struct xlat_eamt_table *t, struct xlat_ip6 ip)
 {
     return xlat_hash_2(&t->hash, ip.hi & t->mask6.hi, ip.lo & t->mask6.lo);
 }
 
 static uint64_t
-hash4(const struct table *t, uint32_t ip)
+hash4(const struct xlat_eamt_table *t, uint32_t ip)
 {
     return xlat_hash_1(&t->hash, ip & t->mask4);
 }
 
 static uint32_t
-table_find6(const struct xlat_eamt *eamt, const struct table *t,
+table_find6(const struct xlat_eamt *eamt, const struct xlat_eamt_table *t,
             struct xlat_ip6 ip)
 {
     struct key key = {
@@ -91,7 +68,8 @@ table_find6(const struct xlat_eamt *eamt, const struct table *t,
 }
 
 static uint32_t
-table_find4(const struct xlat_eamt *eamt, const struct table *t, uint32_t ip)
+table_find4(const struct xlat_eamt *eamt, const struct xlat_eamt_table *t,
+            uint32_t ip)
 {
     struct key key = { .ip4 = ip & t->mask4, .len = t->len };
 
@@ -99,9 +77,9 @@ table_find4(const struct xlat_eamt *eamt, const struct table *t, uint32_t ip)
 }
 
 const struct xlat_eam *
-xlat_eamt_find6(const struct xlat_eamt *eamt, struct xlat_ip6 ip)
+xlat_eamt_find6_many(const struct xlat_eamt *eamt, struct xlat_ip6 ip)
 {
-    const struct side *side = &eamt->side6;
+    const struct xlat_eamt_side *side = &eamt->side6;
 
     for (unsigned int i = 0; i < side->n_tables; i++) {
         uint32_t number = table_find6(eamt, &side->tables[i], ip);
@@ -114,9 +92,9 @@ xlat_eamt_find6(const struct xlat_eamt *eamt, struct xlat_ip6 ip)
 }
 
 const struct xlat_eam *
-xlat_eamt_find4(const struct xlat_eamt *eamt, uint32_t ip)
+xlat_eamt_find4_many(const struct xlat_eamt *eamt, uint32_t ip)
 {
-    const struct side *side = &eamt->side4;
+    const struct xlat_eamt_side *side = &eamt->side4;
 
     for (unsigned int i = 0; i < side->n_tables; i++) {
         uint32_t number = table_find4(eamt, &side->tables[i], ip);
@@ -128,45 +106,11 @@ xlat_eamt_find4(const struct xlat_eamt *eamt, uint32_t ip)
     return NULL;
 }
 
-/* How far the IPv4 suffix stands from the end of the IPv6 address. */
-static unsigned int
-suffix_shift(const struct xlat_eam *eam)
-{
-    return (128 - eam->len6) - (32 - eam->len4);
-}
-
-uint32_t
-xlat_eam_6to4(const struct xlat_eam *eam, struct xlat_ip6 ip)
-{
-    unsigned int shift = suffix_shift(eam);
-    uint64_t suffix = shift >= 64 ? shift >= 128 ? 0 : ip.hi >> (shift - 64)
-                      : shift ? ip.hi << (64 - shift) | ip.lo >> shift
-                      : ip.lo;
-
-    return eam->ip4 | (suffix & ~xlat_mask4(eam->len4));
-}
-
-struct xlat_ip6
-xlat_eam_4to6(const struct xlat_eam *eam, uint32_t ip4)
-{
-    unsigned int shift = suffix_shift(eam);
-    uint64_t suffix = ip4 & ~xlat_mask4(eam->len4);
-    struct xlat_ip6 ip = eam->ip6;
-
-    if (shift >= 64) {
-        ip.hi |= shift >= 128 ? 0 : suffix << (shift - 64);
-    } else {
-        ip.hi |= shift ? suffix >> (64 - shift) : 0;
-        ip.lo |= suffix << shift;
-    }
-    return ip;
-}
-
 void
 xlat_eamt_prefetch_bucket6(const struct xlat_eamt *eamt, struct xlat_ip6 ip)
 {
     for (unsigned int i = 0; i < eamt->side6.n_tables; i++) {
-        const struct table *t = &eamt->side6.tables[i];
+        const struct xlat_eamt_table *t = &eamt->side6.tables[i];
 
         xlat_hash_prefetch(&t->hash, hash6(t, ip));
     }
@@ -176,7 +120,7 @@ void
 xlat_eamt_prefetch_bucket4(const struct xlat_eamt *eamt, uint32_t ip)
 {
     for (unsigned int i = 0; i < eamt->side4.n_tables; i++) {
-        const struct table *t = &eamt->side4.tables[i];
+        const struct xlat_eamt_table *t = &eamt->side4.tables[i];
 
         xlat_hash_prefetch(&t->hash, hash4(t, ip));
     }
@@ -186,7 +130,7 @@ void
 xlat_eamt_prefetch_entry6(const struct xlat_eamt *eamt, struct xlat_ip6 ip)
 {
     for (unsigned int i = 0; i < eamt->side6.n_tables; i++) {
-        const struct table *t = &eamt->side6.tables[i];
+        const struct xlat_eamt_table *t = &eamt->side6.tables[i];
         uint32_t number = xlat_hash_guess(&t->hash, hash6(t, ip));
 
         if (number != XLAT_HASH_NONE) {
@@ -200,7 +144,7 @@ void
 xlat_eamt_prefetch_entry4(const struct xlat_eamt *eamt, uint32_t ip)
 {
     for (unsigned int i = 0; i < eamt->side4.n_tables; i++) {
-        const struct table *t = &eamt->side4.tables[i];
+        const struct xlat_eamt_table *t = &eamt->side4.tables[i];
         uint32_t number = xlat_hash_guess(&t->hash, hash4(t, ip));
 
         if (number != XLAT_HASH_NONE) {
@@ -320,7 +264,8 @@ conflict(const struct xlat_eam *a, const struct xlat_eam *b, const char *how)
 
 /* Makes 'side' with a table for each length that 'counts' has. */
 static int
-side_init(struct side *side, const size_t *counts, unsigned int max_len)
+side_init(struct xlat_eamt_side *side, const size_t *counts,
+          unsigned int max_len)
 {
     side->tables = calloc(max_len + 1, sizeof *side->tables);
     if (!side->tables) {
@@ -328,7 +273,7 @@ side_init(struct side *side, const size_t *counts, unsigned int max_len)
     }
     for (int len = max_len; len >= 0; len--) {
         if (counts[len]) {
-            struct table *t = &side->tables[side->n_tables++];
+            struct xlat_eamt_table *t = &side->tables[side->n_tables++];
 
             t->len = len;
             t->mask6 = xlat_mask6(len);
@@ -342,7 +287,7 @@ side_init(struct side *side, const size_t *counts, unsigned int max_len)
 }
 
 static void
-side_destroy(struct side *side)
+side_destroy(struct xlat_eamt_side *side)
 {
     for (unsigned int i = 0; i < side->n_tables; i++) {
         xlat_hash_destroy(&side->tables[i].hash);
@@ -350,10 +295,10 @@ side_destroy(struct side *side)
     free(side->tables);
 }
 
-static struct table *
-side_table(const struct side *side, unsigned int len)
+static struct xlat_eamt_table *
+side_table(const struct xlat_eamt_side *side, unsigned int len)
 {
-    struct table *t = side->tables;
+    struct xlat_eamt_table *t = side->tables;
 
     while (t->len != len) {
         t++;
@@ -366,8 +311,8 @@ static char *
 insert(struct xlat_eamt *eamt, uint32_t number)
 {
     const struct xlat_eam *eam = &eamt->eams[number];
-    struct table *t6 = side_table(&eamt->side6, eam->len6);
-    struct table *t4 = side_table(&eamt->side4, eam->len4);
+    struct xlat_eamt_table *t6 = side_table(&eamt->side6, eam->len6);
+    struct xlat_eamt_table *t4 = side_table(&eamt->side4, eam->len4);
 
     uint32_t twin = table_find6(eamt, t6, eam->ip6);
     if (twin != XLAT_HASH_NONE) {
@@ -387,7 +332,7 @@ static char *
 check_nested(const struct xlat_eamt *eamt, const struct xlat_eam *eam)
 {
     for (unsigned int i = eamt->side6.n_tables; i-- > 0; ) {
-        const struct table *t = &eamt->side6.tables[i];
+        const struct xlat_eamt_table *t = &eamt->side6.tables[i];
         uint32_t outer = t->len < eam->len6
                          ? table_find6(eamt, t, eam->ip6) : XLAT_HASH_NONE;
 
@@ -397,7 +342,7 @@ check_nested(const struct xlat_eamt *eamt, const struct xlat_eam *eam)
         }
     }
     for (unsigned int i = eamt->side4.n_tables; i-- > 0; ) {
-        const struct table *t = &eamt->side4.tables[i];
+        const struct xlat_eamt_table *t = &eamt->side4.tables[i];
         uint32_t outer = t->len < eam->len4
                          ? table_find4(eamt, t, eam->ip4) : XLAT_HASH_NONE;
 
@@ -407,6 +352,31 @@ check_nested(const struct xlat_eamt *eamt, const struct xlat_eam *eam)
         }
     }
     return NULL;
+}
+
+/* Puts 'eam' into 'few', whose first 'n' elements are sorted. */
+static void
+insert_few(struct xlat_eamt_few *few, size_t n, const struct xlat_eam *eam)
+{
+    size_t i = n, j = n;
+
+    for (; i > 0 && few[i - 1].eam6->len6 < eam->len6; i--) {
+        few[i].ip6 = few[i - 1].ip6;
+        few[i].mask6 = few[i - 1].mask6;
+        few[i].eam6 = few[i - 1].eam6;
+    }
+    few[i].ip6 = eam->ip6;
+    few[i].mask6 = xlat_mask6(eam->len6);
+    few[i].eam6 = eam;
+
+    for (; j > 0 && few[j - 1].eam4->len4 < eam->len4; j--) {
+        few[j].ip4 = few[j - 1].ip4;
+        few[j].mask4 = few[j - 1].mask4;
+        few[j].eam4 = few[j - 1].eam4;
+    }
+    few[j].ip4 = eam->ip4;
+    few[j].mask4 = xlat_mask4(eam->len4);
+    few[j].eam4 = eam;
 }
 
 static char *
@@ -419,6 +389,9 @@ fill(struct xlat_eamt *eamt, bool refuse_nested)
     }
     for (size_t i = 0; i < eamt->n && !error && refuse_nested; i++) {
         error = check_nested(eamt, &eamt->eams[i]);
+    }
+    for (size_t i = 0; i < eamt->n && eamt->n <= XLAT_EAMT_FEW; i++) {
+        insert_few(eamt->few, i, &eamt->eams[i]);
     }
     return error;
 }

@@ -59,3 +59,24 @@ xlat_ip4_is_non_global(uint32_t ip)
     return xlat_ip4_is_private(ip)
            || is_in(non_global, sizeof non_global / sizeof non_global[0], ip);
 }
+
+bool
+xlat_prefix_has_unroutable(const struct xlat_prefix *prefix)
+{
+    static const struct xlat_prefix unroutable[] = {
+        { { 0, 0 }, 4, 8 },
+        { { UINT64_C(127) << 56, 0 }, 4, 8 },
+        { { UINT64_C(224) << 56, 0 }, 4, 4 },
+        { { UINT64_MAX << 32, 0 }, 4, 32 },
+        { { 0, 0 }, 6, 127 },
+        { { UINT64_C(0xfe80) << 48, 0 }, 6, 10 },
+        { { UINT64_C(0xff) << 56, 0 }, 6, 8 },
+    };
+
+    for (size_t i = 0; i < sizeof unroutable / sizeof unroutable[0]; i++) {
+        if (xlat_prefix_overlaps(prefix, &unroutable[i])) {
+            return true;
+        }
+    }
+    return false;
+}

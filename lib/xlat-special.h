@@ -29,6 +29,9 @@ xlat_ip6_is_unroutable(struct xlat_ip6 ip)
            || (!ip.hi && ip.lo <= 1);
 }
 
+/* Returns whether it is so of any address under 'prefix', IPv4 or IPv6. */
+bool xlat_prefix_has_unroutable(const struct xlat_prefix *prefix);
+
 /* Returns whether 'ip' is not globally reachable (RFC 6890 and its registry),
  * so that 64:ff9b::/96 must not represent it (RFC 6052, 3.1). */
 bool xlat_ip4_is_non_global(uint32_t ip);

@@ -107,14 +107,20 @@ tally_untranslated(struct xlat_tally *t, const struct xlat_job *job)
 }
 
 void
+xlat_tally_job(struct xlat_tally *t, const struct xlat_job *job, uint8_t from)
+{
+    if (job->verdict == XLAT_TRANSLATED) {
+        tally_translated(t, &job->pk, from);
+    } else {
+        tally_untranslated(t, job);
+    }
+}
+
+void
 xlat_tally_out(struct xlat_tally *t, const struct xlat_job *jobs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (jobs[i].verdict == XLAT_TRANSLATED) {
-            tally_translated(t, &jobs[i].pk, t->from[i]);
-        } else {
-            tally_untranslated(t, &jobs[i]);
-        }
+        xlat_tally_job(t, &jobs[i], t->from[i]);
     }
 }
 

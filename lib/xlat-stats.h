@@ -45,6 +45,11 @@ void xlat_tally_in(struct xlat_tally *, const struct xlat_job *, size_t n);
 /* Counts what became of the same packets. */
 void xlat_tally_out(struct xlat_tally *, const struct xlat_job *, size_t n);
 
+/* Counts what became of one packet, whose IP version was 'from', in a tally
+ * that the caller has begun. */
+void xlat_tally_job(struct xlat_tally *, const struct xlat_job *,
+                    uint8_t from);
+
 /* Adds a finished tally to 'stats'. */
 void xlat_stats_add(struct xlat_stats *stats, const struct xlat_tally *);
 

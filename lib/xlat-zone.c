@@ -10,6 +10,7 @@
 #include "ila-map.h"
 #include "ila-stats.h"
 #include "xlat-conf-private.h"
+#include "xlat-special.h"
 #include "xlat-text.h"
 #include "xlat-zone-private.h"
 
@@ -285,6 +286,31 @@ compile_eamt(struct xlat_addr_map *map, const struct xlat_conf *conf,
     return error;
 }
 
+/* Returns whether xlat-addr.c may take its short way: see 'fast' in struct
+ * xlat_addr_map. */
+static bool
+is_fast(const struct xlat_zone *zone, const struct xlat_conf *conf)
+{
+    const struct xlat_addr_map *map = &zone->addrs;
+
+    if (map->n_pool6 != 1 || map->pool6[0].prefix.len != 96
+        || (map->pool6[0].global_only && !zone->set.wkp_non_global)
+        || !map->pool6_first || conf->deny.n
+        || zone->set.hairpin == XLAT_HAIRPIN_INTRINSIC) {
+        return false;
+    }
+    for (size_t i = 0; i < conf->n_eams; i++) {
+        struct xlat_prefix prefix6 = xlat_eam_prefix6(&conf->eams[i]);
+        struct xlat_prefix prefix4 = xlat_eam_prefix4(&conf->eams[i]);
+
+        if (xlat_prefix_has_unroutable(&prefix6)
+            || xlat_prefix_has_unroutable(&prefix4)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int
 compile_siit(struct xlat_zone *zone, const struct xlat_conf *conf,
              char **errorp)
@@ -301,7 +327,11 @@ compile_siit(struct xlat_zone *zone, const struct xlat_conf *conf,
     if (!error) {
         error = compile_eamt(map, conf, errorp);
     }
-    return error ? error : xlat_deny_copy(&map->deny, &conf->deny);
+    if (!error) {
+        map->fast = is_fast(zone, conf);
+        error = xlat_deny_copy(&map->deny, &conf->deny);
+    }
+    return error;
 }
 
 /* Returns a sentence if 'conf' has what an ila zone cannot have. */

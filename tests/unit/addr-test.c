@@ -390,6 +390,67 @@ START_TEST(via)
 }
 END_TEST
 
+/* Short way and long way, which a deny rule for nobody enforces. */
+START_TEST(short_way)
+{
+    static const char *const confs[] = {
+        POOL6, POOL6 EAM, POOL6 EAM "hairpin=simple",
+        POOL6 EAM "eam=2001:db8:1::/121,203.0.113.0/25 "
+        "eam=2001:db8:2::/48,198.18.0.0/15 eam=2001:db8:3::1,192.0.2.1",
+        POOL6 EAM "eam=2001:db8:1::/121,203.0.113.0/25 "
+        "eam=2001:db8:2::/48,198.18.0.0/15 eam=2001:db8:3::1,192.0.2.1 "
+        "eam=2001:db8:4::/64,198.51.100.8/29",
+    };
+    static const char *const sixes[] = {
+        "2001:db8:64::", "2001:db8:1::", "2001:db8:2::", "2001:db8:3::",
+        "2001:db8:4::", "fe80::", "::", "2001:db8:5::",
+    };
+    static const uint32_t fours[] = {
+        0xc0000200, 0xcb007100, 0xc6120000, 0xc6336400, 0, 0x7f000000,
+        0xffffff00, 0xe0000000,
+    };
+    char denying[512];
+    struct rng rng;
+
+    snprintf(denying, sizeof denying, "%s deny=2001:db8:dead::/48",
+             confs[_i]);
+    struct xlat_zone *zone = zone_make(confs[_i], NULL);
+    struct xlat_zone *slow = zone_make(denying, NULL);
+    ck_assert(zone->addrs.fast);
+    ck_assert(!slow->addrs.fast);
+    rng_init(&rng, 64);
+    for (int n = 0; n < 20000; n++) {
+        uint8_t ip[40] = { 0 };
+        struct xlat_addr a = { .ip = ip, .from = n % 2 ? 6 : 4 };
+        struct xlat_addr b = a;
+
+        for (int i = 0; i < 2; i++) {
+            if (a.from == 6) {
+                inet_pton(AF_INET6, sixes[rng_below(&rng, 8)],
+                          ip + 8 + 16 * i);
+                pk_be32 last = htonl(fours[rng_below(&rng, 8)]
+                                     + rng_below(&rng, 256));
+                memcpy(ip + 20 + 16 * i, &last, 4);
+            } else {
+                pk_be32 ip4 = htonl(fours[rng_below(&rng, 8)]
+                                    + rng_below(&rng, 256));
+                memcpy(ip + 12 + 4 * i, &ip4, 4);
+            }
+        }
+        xlat_addr_one(zone, &a);
+        xlat_addr_one(slow, &b);
+        ck_assert_int_eq(a.drop, b.drop);
+        if (a.drop == XLAT_OK) {
+            ck_assert_int_eq(a.to, b.to);
+            ck_assert_mem_eq(&a.src, &b.src, 16);
+            ck_assert_mem_eq(&a.dst, &b.dst, 16);
+        }
+    }
+    xlat_zone_destroy(zone);
+    xlat_zone_destroy(slow);
+}
+END_TEST
+
 /* A table so large that batches prefetch: every result as one at a time. */
 #define N_LARGE 10000
 
@@ -460,6 +521,7 @@ main(void)
     tcase_add_test(tcase, hairpinned_errors);
     tcase_add_test(tcase, own_source);
     tcase_add_test(tcase, via);
+    tcase_add_loop_test(tcase, short_way, 0, 5);
     tcase_add_test(tcase, large_batches);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
