@@ -47,7 +47,9 @@ AC_DEFUN([FLEXIV_OVS_SOURCE],
      [], [with_ovs_seed=])
    AM_CONDITIONAL([WITH_OVS], [test "x$enable_ovs" != xno])
    AM_COND_IF([WITH_OVS],
-     [AC_MSG_CHECKING([for Open vSwitch 4.0.x source])
+     [AS_IF([test "x$PATCH" = xno],
+        [AC_MSG_ERROR([patch is missing: install package "patch"])])
+      AC_MSG_CHECKING([for Open vSwitch 4.0.x source])
       AS_CASE([$with_ovs_source], [/*], [],
         [with_ovs_source=`cd "$with_ovs_source" 2>/dev/null && pwd`])
       AS_IF([test ! -f "$with_ovs_source/configure.ac"],

@@ -27,7 +27,8 @@ OVS_CONFIGURE_ARGS = \
 	--with-dpdk=shared --enable-silent-rules \
 	CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)'
 
-ovs_tree = PYTHON='$(PYTHON)' $(top_srcdir)/utilities/ovs-tree \
+ovs_tree = PYTHON='$(PYTHON)' PATCH='$(PATCH)' \
+	$(top_srcdir)/utilities/ovs-tree \
 	--source='$(OVS_SOURCE)' --version='$(OVS_VERSION)' \
 	--top='$(abs_top_srcdir)' --sources='$(vse_tree_sources)' \
 	--seed='$(OVS_SEED)' --tools='dpdk $(DPDK_VERSION)'

@@ -94,6 +94,7 @@ TESTS += $(script_tests)
 dist_noinst_SCRIPTS += $(script_tests)
 
 EXTRA_DIST += tests/golden tests/rfc tests/tap.bash
+dist_noinst_SCRIPTS += tests/summary
 
 ## ------- ##
 ## Fuzzing ##
@@ -221,9 +222,9 @@ check-system: all
 PHONY += check-system
 CLEANFILES += system-suite.log
 
-## ------------------- ##
+## -------------------- ##
 ## Open vSwitch's suite ##
-## ------------------- ##
+## -------------------- ##
 
 OVS_CHECK = $(PYTHON) $(srcdir)/tests/ovs-suite \
 	--known=$(srcdir)/tests/ovs-known-failures
@@ -240,9 +241,9 @@ PHONY += check-ovs check-ovs-touched
 dist_noinst_SCRIPTS += tests/ovs-suite
 EXTRA_DIST += tests/ovs-known-failures
 
-## ----------------- ##
+## ------------------ ##
 ## Sanitizers, random ##
-## ----------------- ##
+## ------------------ ##
 
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 

@@ -11,6 +11,9 @@
 #
 # A script: dist_bin_SCRIPTS += utilities/NAME.
 
+# These build and are not installed.
+dist_noinst_SCRIPTS += utilities/devroot utilities/ovs-merge utilities/ovs-tree
+
 dist_bin_SCRIPTS += utilities/flex-gw
 dist_man_MANS += utilities/flex-gw.8
 
