@@ -34,3 +34,6 @@ utilities_flex_pcap_SOURCES = \
 	utilities/util-text.h
 utilities_flex_pcap_LDADD = lib/libxlat.a $(JANSSON_LIBS) $(PCAP_LIBS)
 dist_man_MANS += utilities/flex-pcap.1
+
+bashcompdir = $(datadir)/bash-completion/completions
+dist_bashcomp_DATA = utilities/completion/flex-pcap
