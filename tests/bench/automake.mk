@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	tests/bench/switch.py
 
 bench_programs += \
+	tests/bench/bench-eamt-million \
 	tests/bench/memif-gen \
 	tests/bench/rr
 
@@ -22,3 +23,7 @@ tests_bench_memif_gen_LDADD = $(DPDK_LIBS) $(PCAP_LIBS)
 
 tests_bench_rr_SOURCES = tests/bench/rr.c
 tests_bench_rr_LDADD =
+
+tests_bench_bench_eamt_million_SOURCES = \
+	tests/bench/bench-eamt-million.c \
+	tests/bench/pairs.c tests/bench/pairs.h
