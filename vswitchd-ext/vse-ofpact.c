@@ -175,6 +175,10 @@ decode_property(uint64_t type, const struct ofpbuf *payload,
     if (type != VSE_PROP_DIR || xlat->ofpact.type != OFPACT_ILA) {
         return OFPPROP_UNKNOWN(false, ofpact_name(xlat->ofpact.type), type);
     }
+    /* ofpprop_parse_u8() takes a longer value for one with padding. */
+    if (ofpbuf_msgsize(payload) != sizeof dir) {
+        return OFPERR_OFPBPC_BAD_LEN;
+    }
     error = ofpprop_parse_u8(payload, &dir);
     if (error) {
         return error;
