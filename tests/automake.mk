@@ -142,9 +142,11 @@ PHONY += clean-fuzz
 # and with its own macros.
 TESTSUITE_AT = \
 	tests/install.at \
-	tests/testsuite.at
+	tests/testsuite.at \
+	tests/xlat-actions.at
 
 EXTRA_DIST += $(TESTSUITE_AT)
+dist_noinst_SCRIPTS += tests/show-frames
 TESTSUITEFLAGS = -j4
 
 if WITH_OVS
@@ -220,7 +222,7 @@ check-system: all
 		TEST_SUITE_LOG=system-suite.log
 
 PHONY += check-system
-CLEANFILES += system-suite.log
+CLEANFILES += system-suite.log tests/system/*.log tests/system/*.trs
 
 ## -------------------- ##
 ## Open vSwitch's suite ##
