@@ -72,6 +72,7 @@ class Case:
         self.endian = endian
         self.seconds = 1
         self.fraction = 0
+        self.step = 1000
         self.ins = []
         self.outs = []
         self.verdicts = []
@@ -92,7 +93,7 @@ class Case:
             self.outs.append((stamp, frame, len(frame)))
         self.verdicts.append(verdict)
         self.counters['packets'] += 1
-        self.fraction += 1000
+        self.fraction += self.step
 
     def translated(self, packet, *results, fragmented=False):
         self._packet('translated', packet, results)

@@ -34,6 +34,8 @@ def cases():
     yield time_exceeded()
     yield parameter_problem()
     yield fragments()
+    yield t07()
+    yield too_big()
     yield t01()
     yield t02()
     yield t08()
@@ -164,6 +166,30 @@ def fragments():
     c.dropped('icmp-fragment', ip4(S4, C4, ICMP, whole[:1400], id=1, mf=1))
     c.dropped('icmp-fragment', ip4(S4, C4, ICMP, whole[1400:], id=1,
                                    offset=1400))
+    return c
+
+
+def t07():
+    c = Case('t07-icmp-reply-1500', 'T7; RFC 7915, 4.1: a whole ICMP reply '
+             'of 1500 bytes with DF=0, IPv6 MTU 1420: fragments within '
+             'lowest-ipv6-mtu.', siit(mtu6=1420))
+    whole = icmp6(S6, C6, 129, 0, echo(), text(1472))
+    c.translated(
+        ip4(S4, C4, ICMP, icmp4(0, 0, echo(), text(1472)), ttl=64, id=0x33),
+        ip6(S6, C6, FRAGMENT, frag6(ICMP6, whole[:1232], more=1, id=0x33),
+            hops=63),
+        ip6(S6, C6, FRAGMENT, frag6(ICMP6, whole[1232:], offset=1232,
+                                    id=0x33), hops=63),
+        fragmented=True)
+    return c
+
+
+def too_big():
+    c = Case('46-icmp-too-big', 'RFC 7915, 4.1, RFC 1191: an echo that is '
+             'too large with DF=1 is answered 3/4; path MTU discovery by '
+             'ping.', siit(mtu6=1400))
+    packet = ip4(S4, C4, ICMP, icmp4(8, 0, echo(), text(1400)), df=1)
+    c.reply('too-big', packet, error4(3, 4, word(1380), packet))
     return c
 
 

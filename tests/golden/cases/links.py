@@ -8,7 +8,7 @@ import struct
 from .case import (C4, C6, LINK_IP4, LINK_IP6, LINK_RAW, LINK_SLL,
                    MAC_NEAR, S4, S6, Case, ethernet, raw, siit)
 from .siit46 import error4
-from .wire import Packet, TCP, ip4, ip6, tcp, text, word
+from .wire import FRAGMENT, Packet, TCP, frag6, ip4, ip6, tcp, text, word
 
 IN4 = ip4(S4, C4, TCP, tcp(S4, C4, 443, 40000, text(40)), ttl=64, df=1)
 OUT6 = ip6(S6, C6, TCP, tcp(S6, C6, 443, 40000, text(40)), hops=63)
@@ -35,6 +35,7 @@ def cases():
                 nano=True)
     yield plain('stamp-big-endian', 'A capture from a machine of the other '
                 'byte order.', endian='>')
+    yield one_stamp()
     yield not_ip()
     yield not_ip_pass()
     yield padding()
@@ -66,6 +67,28 @@ def cooked(packet, turned=False):
     type = 0x0800 if packet[0] >> 4 == 4 else 0x86dd
     return packet.behind(struct.pack('!HHH', 4 if turned else 0, 1, 6)
                          + MAC_NEAR + bytes(2) + struct.pack('!H', type))
+
+
+def one_stamp():
+    c = Case('stamp-one-for-all', 'Many packets at one time, of all kinds: '
+             'their order is kept, whatever is taken together.', siit())
+    c.step = 0
+    whole = tcp(S6, C6, 443, 40000, text(1440))
+    for i in range(25):
+        c.translated(IN4, OUT6)
+        c.reply('ttl', EXPIRED, ERROR)
+        c.translated(IN6, OUT4)
+        c.frame = any_type(0x0806)
+        c.dropped('not-ip', ARP)
+        c.frame = ethernet
+        c.translated(
+            ip4(S4, C4, TCP, tcp(S4, C4, 443, 40000, text(1440)), id=i),
+            ip6(S6, C6, FRAGMENT, frag6(TCP, whole[:1232], more=1, id=i),
+                hops=63),
+            ip6(S6, C6, FRAGMENT, frag6(TCP, whole[1232:], offset=1232,
+                                        id=i), hops=63),
+            fragmented=True)
+    return c
 
 
 ARP = Packet(bytes.fromhex('0001080006040001020000000001c0000221000000000000'

@@ -210,6 +210,8 @@ def too_big():
         ip6(C6, S6, TCP, segment(C6, S6, text(1360)), hops=64),
         ip4(C4, S4, TCP, segment(C4, S4, text(1360)), ttl=63, df=1,
             any=['id']))
+    packet = ip6(C6, S6, ICMP6, icmp6(C6, S6, 128, 0, word(7), text(1400)))
+    c.reply('too-big', packet, error6(2, 0, word(1420), packet))
     packet = ip6(C6, S6, TCP, segment(C6, S6, text(1361)), hops=64)
     c.reply('too-big', packet, error6(2, 0, word(1420), packet))
     return c
