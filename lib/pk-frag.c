@@ -37,7 +37,7 @@ pk_frag_init(struct pk_frag *frag, const struct pk *pk)
 
     uint32_t hdr_bytes = frag->unfrag_bytes + frag_hdr_bytes(frag);
     assert(pk->frag_mtu >= hdr_bytes + 8);
-    frag->piece_bytes = (pk->frag_mtu - hdr_bytes) & ~7u;
+    frag->room = pk->frag_mtu - hdr_bytes;
 }
 
 int
@@ -45,7 +45,7 @@ pk_frag_next(struct pk_frag *frag, uint8_t *buf, size_t size)
 {
     uint32_t hdr_bytes = frag->unfrag_bytes + frag_hdr_bytes(frag);
     uint32_t left = frag->payload_end - frag->payload_ofs;
-    uint32_t n = left < frag->piece_bytes ? left : frag->piece_bytes;
+    uint32_t n = left <= frag->room ? left : frag->room & ~7u;
 
     if (!left) {
         return 0;

@@ -25,7 +25,8 @@ struct pk_frag {
     uint32_t unfrag_bytes;   /* Header bytes that each fragment repeats. */
     uint32_t payload_ofs;    /* First payload byte not yet sent. */
     uint32_t payload_end;
-    uint32_t piece_bytes;    /* Payload of all fragments but the last. */
+    uint32_t room;           /* Payload that a fragment can have: the last
+                              * one all of it, others a multiple of 8. */
     uint32_t frag_ofs;       /* Fragment offset of the next one, bytes. */
     uint32_t frag_id;
     uint8_t family;

@@ -119,13 +119,21 @@ xlat_l4_complete_csum(struct pk *pk, const struct pk_info *info)
 {
     uint16_t ofs = xlat_is_icmp(info) ? 2 : pk_csum_ofs(info->proto);
     uint8_t *l4 = pk->data + info->l4_ofs;
+    uint32_t bytes = pk_l4_bytes(info);
 
-    if (pk->flags & PK_L4_PARTIAL && ofs && pk_has_l4(info)
-        && pk_l4_bytes(info) >= ofs + 2u) {
-        pk_be16 csum = pk_csum_finish(pk_csum_bytes(l4, pk_l4_bytes(info)));
-
-        pk_put16(l4 + ofs, !csum && info->proto == IPPROTO_UDP ? 0xffff
-                                                               : csum);
+    if (!(pk->flags & PK_L4_PARTIAL) || xlat_is_cut(info) || !ofs) {
+        return;
     }
+
+    /* What is in the field is not used: not everyone who changes an address
+     * in front of us keeps it right. */
+    pk_put16(l4 + ofs, 0);
+
+    uint64_t sum = pk_csum_bytes(l4, bytes);
+    if (info->proto != IPPROTO_ICMP) {
+        sum += pseudo_sum(pk->data, info, bytes);
+    }
+    pk_be16 csum = pk_csum_finish(sum);
+    pk_put16(l4 + ofs, !csum && info->proto == IPPROTO_UDP ? 0xffff : csum);
     pk->flags &= ~PK_L4_PARTIAL;
 }

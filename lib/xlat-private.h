@@ -56,7 +56,7 @@ enum xlat_drop xlat_l4_prepare(struct xlat_way *way);
  * in, so that it can then be updated like any other. */
 void xlat_l4_fill_csum(struct xlat_way *way);
 
-/* xlat-l4.c: completes a partial transport checksum. */
+/* xlat-l4.c: completes the transport checksum of 'pk' if it is partial. */
 void xlat_l4_complete_csum(struct pk *pk, const struct pk_info *info);
 
 /* xlat-reply.c: ends the way of a packet that is not translated because of

@@ -192,7 +192,8 @@ run_packet(struct xlat_way *way, enum pk_parse_result result)
 static enum xlat_drop
 apply_error(struct xlat_way *way, uint8_t from, uint8_t to,
             const struct xlat_addr *outer, const struct xlat_addr *inner,
-            struct xlat_icmp_error *err, uint8_t flags)
+            const struct xlat_settings *set, struct xlat_icmp_error *err,
+            uint8_t flags)
 {
     struct xlat_rewrite outer_rw, inner_rw;
 
@@ -200,27 +201,43 @@ apply_error(struct xlat_way *way, uint8_t from, uint8_t to,
     make_rewrite(way, from, to, inner, &inner_rw);
     outer_rw.flags |= flags;
     xlat_rewrite_set_delta(&inner_rw, err->quote, &err->inner);
-    return xlat_icmp_error_apply(&outer_rw, &inner_rw, &way->zone->set,
-                                 &way->job->pk, &way->info, err,
+    return xlat_icmp_error_apply(&outer_rw, &inner_rw, set, &way->job->pk,
+                                 &way->info, err,
                                  xlat_rng_next(&way->ctx->rng));
 }
 
+/* An ICMP error by way of IPv4; see hairpin(). */
 static enum xlat_drop
 hairpin_error(struct xlat_way *way, const struct xlat_addr *outer,
-              const struct xlat_addr *inner, struct xlat_icmp_error *err)
+              const struct xlat_addr *inner)
 {
+    struct xlat_settings set = way->zone->set;
+    struct xlat_icmp_error err;
     enum xlat_drop drop;
+    uint32_t l4_bytes;
 
-    drop = apply_error(way, 6, 4, NULL, NULL, err, XLAT_RW_TTL_DEC);
+    set.mtu4 = UINT16_MAX;
+    drop = xlat_icmp_error_read(&way->job->pk, &way->info, &set, &err);
     if (drop == XLAT_OK) {
-        drop = reread(way);
+        drop = apply_error(way, 6, 4, NULL, NULL, &set, &err,
+                           XLAT_RW_TTL_DEC);
     }
+    if (drop != XLAT_OK) {
+        return drop;
+    }
+    l4_bytes = pk_l4_bytes(&err.inner);
+    drop = reread(way);
     if (drop == XLAT_OK) {
-        drop = xlat_icmp_error_read(&way->job->pk, &way->info,
-                                    &way->zone->set, err);
+        drop = xlat_icmp_error_read(&way->job->pk, &way->info, &set, &err);
     }
-    return drop == XLAT_OK
-           ? apply_error(way, 4, 6, outer, inner, err, 0) : drop;
+    if (drop != XLAT_OK) {
+        return drop;
+    }
+    if (pk_l4_bytes(&err.inner) > l4_bytes) {
+        /* Padding in front of extensions, just put there. */
+        err.inner.len = err.inner.l4_ofs + l4_bytes;
+    }
+    return apply_error(way, 4, 6, outer, inner, &set, &err, 0);
 }
 
 /* An ICMP error of a type that can be translated. */
@@ -248,8 +265,8 @@ run_error(struct xlat_way *way)
     if (drop != XLAT_OK) {
         return drop;
     } else if (outer.from == outer.to) {
-        return hairpin_error(way, &outer, &inner, &err);
+        return hairpin_error(way, &outer, &inner);
     }
-    return apply_error(way, outer.from, outer.to, &outer, &inner, &err,
-                       XLAT_RW_TTL_DEC);
+    return apply_error(way, outer.from, outer.to, &outer, &inner,
+                       &way->zone->set, &err, XLAT_RW_TTL_DEC);
 }
