@@ -61,7 +61,7 @@ check "in other tables" all_of "gw --install --table 20 br0" \
 check "removed, only what is not its own is left" all_of \
     "flex-gw --remove --zone 1 br0" "[ \$(n_flows) = 1 ]"
 check "a gateway beside a switch: the rest goes on as usual" all_of \
-    "ovs-ofctl add-flow br0 actions=normal" "gw --install --rest normal br0" \
+    "ovs-ofctl add-flow br0 priority=0,actions=normal" "gw --install --rest normal br0" \
     "address h4 eth0 2001:db8:1::99/64" "ping_ok h6 2001:db8:1::99" \
     "ping_ok h6 $h4_from_6"
 

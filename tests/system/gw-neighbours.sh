@@ -33,7 +33,7 @@ add_silent_h4 () {
     address s4 eth0 198.51.100.8/24
     route s4 default via 198.51.100.1
     start_http s4 /proc/self
-    gw_options=(--mac $mac --port4 s4)
+    gw_options=(--mac $mac --port4 s4 --no-solicit)
 }
 
 siit_net
@@ -57,7 +57,8 @@ must ip -n h6 route del 2001:db8:64::/96 dev eth0
 
 add_silent_h4
 check "IPv4 host not yet known: a ping finds it" \
-    all_of siit_gateway forget_learned "ping_ok h6 2001:db8:64::c633:6408" \
+    all_of siit_gateway \
+    "until_ok 5 in_host h6 ping -n -c 1 -W 1 2001:db8:64::c633:6408" \
     "get 198.51.100.8"
 
 must ip -n h4 link set eth0 address 02:00:00:00:00:99
@@ -66,7 +67,8 @@ check "a host whose MAC address changes is found again" all_of \
 
 forget_learned
 must ip -n h6 neigh flush all
-check "an IPv6 host not yet known: a ping finds it" ping_ok h4 $h6_from_4
+check "an IPv6 host not yet known: a ping finds it" \
+    until_ok 5 in_host h4 ping -n -c 1 -W 1 $h6_from_4
 
 # Duplicate addresses.
 must in_host h6 sysctl -qw net.ipv6.conf.eth0.accept_dad=1 \
@@ -80,6 +82,7 @@ check "an address that is free is not defended" all_of \
     "until_ok 5 not prints tentative ip -n h6 address show dev eth0" \
     "not prints dadfailed ip -n h6 address show dev eth0"
 check "DAD taught the new address" prints 'reg3=0x77,' learned
+must ip -n h6 address del 2001:db8:1::77/64 dev eth0
 
 # Given next hops.
 h6_mac=$(in_host h6 cat /sys/class/net/eth0/address)

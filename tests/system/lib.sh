@@ -34,17 +34,22 @@ skip_all () {
 # Starts "$0 $@" again inside fresh namespaces, as their process 1, with which
 # the kernel ends all others.
 enter_namespaces () {
+    local forward=
     [ "$(id -u)" = 0 ] || skip_all "only root can make network namespaces"
     unshare --mount --net --pid --fork true 2>/dev/null \
         || skip_all "this kernel or container lets root make no namespaces"
     [ -x "$OVS_TREE/vswitchd/ovs-vswitchd" ] \
         || skip_all "no ovs-vswitchd in $OVS_TREE"
-    export top_srcdir top_builddir OVS_TREE FLEX_NAMESPACES=$$
-    exec unshare --mount --net --pid --fork --kill-child --mount-proc \
-        bash "$0" "$@"
+    if unshare --help | grep -q forward-signals; then
+        forward=--forward-signals
+    fi
+    export top_srcdir top_builddir OVS_TREE FLEX_NAMESPACES=1
+    exec unshare --mount --net --pid --fork --kill-child $forward \
+        --mount-proc bash "$0" "$@"
 }
 
-[ "$FLEX_NAMESPACES" = "$PPID" ] || [ "$$" = 1 ] || enter_namespaces "$@"
+[ "$FLEX_NAMESPACES$$" = 11 ] || enter_namespaces "$@"
+unset FLEX_NAMESPACES
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 mount --make-rprivate /

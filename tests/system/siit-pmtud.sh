@@ -68,6 +68,7 @@ must until_ok 5 prints 'mtu6.*1280' ovs-appctl xlat/show 1
 check "TCP from IPv4 with mtu6=1280" iperf3_to $h6_from_4 h4 -t 1
 check "... of which IPv4 learned 1260" mtu_is h4 $h6_from_4 1260
 siit_set mtu6=1500 mtu4=1300
+forget h4                       # or its MSS would be small already
 must until_ok 5 prints 'mtu4.*1300' ovs-appctl xlat/show 1
 check "TCP from IPv6 with mtu4=1300" iperf3_to $h4_from_6 h6 -t 1
 check "... of which IPv6 learned 1320" mtu_is h6 $h4_from_6 1320
@@ -77,13 +78,12 @@ forget h6
 
 add_host_behind_small_ipv6_link
 start_iperf3 g6
-siit_gateway_with_route () {
-    gw_options+=(--port6 r6 --neighbour "$g6=$(cat r6.mac)@r6")
-    siit_gateway
-}
-in_host r6 cat /sys/class/net/right/address >r6.mac
-siit_gateway_with_route
-check "TCP from IPv4 past an IPv6 router's small link" \
-    iperf3_to $g6_from_4 h4 -t 1
+gw_options+=(--port6 r6 --neighbour
+             "$g6=$(in_host r6 cat /sys/class/net/right/address)@r6")
+siit_gateway
+check "a ping of 1428 bytes from IPv4 past an IPv6 router's small link" \
+    prints 'mtu ?= ?1280' not in_host h4 ping -n -c 2 -i 0.3 -W 2 -M do \
+    -s 1400 $g6_from_4
 check "... of which IPv4 learned 1280" mtu_is h4 $g6_from_4 1280
+check "TCP past the same" iperf3_to $g6_from_4 h4 -t 1
 finish
