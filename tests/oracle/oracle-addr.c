@@ -366,7 +366,8 @@ orc_addr64(const struct orc_conf *conf, const uint8_t v6[16],
         if (!bad.must) {
             return eam ? ORC_BY_EAM : ORC_BY_6052;
         }
-        if (!(bad.must & ORC_WHY(DENIED))) {
+        if (bad.must & ~ORC_WHY(DENIED)) {
+            /* Rules are asked before, or not at all. */
             why->may |= why->must & ORC_WHY(DENIED);
             why->must &= ~ORC_WHY(DENIED);
         }

@@ -554,7 +554,6 @@ orc_icmp64(const struct orc_conf *conf, const struct orc_ip6 *in,
     put_error(p, &e);
     id = choice->len >= hdr + 14 ? orc_get16(choice->out + hdr + 12) : 0;
     want->len = hdr + 8 + inner64(conf, &inner, id, p + 8, hdr + 8, want);
-    put_ext(&q, &e, hdr, 5, 4, conf->no_link4 ? 65535 : conf->set.mtu4, choice,
-            want);
+    put_ext(&q, &e, hdr, 5, 4, conf->set.mtu4, choice, want);
     put_csum(p, want->len - hdr, 0, wrong, hdr, want);
 }

@@ -604,8 +604,10 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
     orc_ip6_decode(pk->data, pk->len, false, &in);
 
     /* Nobody cuts IPv6 packets. */
-    there = back = *conf;
+    there = *conf;
     there.no_link4 = true;
+    there.set.mtu4 = 65535;
+    back = there;
     back.set.hairpin = XLAT_HAIRPIN_SIMPLE;
     if (!is_icmp6_error(&in)) {
         back.set.mtu6 = back.set.lowest_ipv6_mtu = 65535;
@@ -630,6 +632,9 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
         orc_addr46(&back, v4, false, ORC_INNER, v6, &want->why);
         orc_addr64(&there, in.dst, ORC_INNER, 0, &v4, &ignored);
         orc_addr46(&back, v4, true, ORC_INNER, v6, &want->why);
+        if (40u + in.payload_len > conf->set.mtu6) {
+            want->why.must |= ORC_WHY(TOO_BIG);
+        }
         if (is_icmp6_error(&in)) {
             /* More than are worth being followed here. */
             want->why.must |= (ORC_WHY(DENIED) | ORC_WHY(ICMP_INNER)

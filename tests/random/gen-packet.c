@@ -126,6 +126,7 @@ gen_udp(struct gen *g, const struct l4 *l4, uint8_t *p)
 {
     struct rnd *rnd = g->rnd;
     size_t n = 8 + gen_payload_len(g);
+    struct l4 odd = *l4;
 
     if (!g->depth && l4->whole && rnd_chance(rnd, 5)) {
         g->pk->gso_size = rnd_range(rnd, 100, 1472);
@@ -134,13 +135,14 @@ gen_udp(struct gen *g, const struct l4 *l4, uint8_t *p)
     noise(rnd, p, n);
     orc_put16(p + 4, n);
     if (rnd_chance(rnd, 20) && !g->pk->gso_size) {
+        odd.whole = false;
         orc_put16(p + 4, rnd_chance(rnd, 500) ? n - rnd_below(rnd, 9)
                          : rnd32(rnd));
     }
     if (rnd_chance(rnd, 150) && !g->pk->gso_size) {
         orc_put16(p + 6, 0);
     } else {
-        put_csum(g, l4, p, n, 6, true);
+        put_csum(g, &odd, p, n, 6, true);
     }
     return n;
 }
