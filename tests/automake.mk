@@ -143,7 +143,8 @@ PHONY += clean-fuzz
 TESTSUITE_AT = \
 	tests/install.at \
 	tests/testsuite.at \
-	tests/xlat-actions.at
+	tests/xlat-actions.at \
+	tests/xlat-config.at
 
 EXTRA_DIST += $(TESTSUITE_AT)
 dist_noinst_SCRIPTS += tests/show-frames
@@ -296,3 +297,4 @@ endif
 PHONY += bench
 
 include tests/bench/automake.mk
+include tests/random/automake.mk

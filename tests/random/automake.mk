@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Flexiv authors
+
+# The slow and obvious twin of the translator, random zones and packets, and
+# the fuzz targets that use them.
+
+oracle_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/lib \
+	-I$(top_srcdir)/tests/oracle -I$(top_srcdir)/tests/random
+
+tests_liboracle_a_SOURCES += \
+	tests/oracle/oracle-addr.c \
+	tests/oracle/oracle-addr.h \
+	tests/oracle/oracle-conf.h \
+	tests/oracle/oracle-frag.c \
+	tests/oracle/oracle-frag.h \
+	tests/oracle/oracle-icmp.c \
+	tests/oracle/oracle-ila.c \
+	tests/oracle/oracle-ila.h \
+	tests/oracle/oracle-packet.c \
+	tests/oracle/oracle-packet.h \
+	tests/oracle/oracle-private.h \
+	tests/oracle/oracle-reply.c \
+	tests/oracle/oracle-siit.c \
+	tests/oracle/oracle-siit.h
+tests_liboracle_a_CPPFLAGS = $(oracle_cppflags)
+
+check_LIBRARIES += tests/librandom.a
+tests_librandom_a_SOURCES = \
+	tests/random/compare.c \
+	tests/random/compare.h \
+	tests/random/gen-conf.c \
+	tests/random/gen-conf.h \
+	tests/random/gen-packet.c \
+	tests/random/gen-packet.h \
+	tests/random/rnd.h
+tests_librandom_a_CPPFLAGS = $(oracle_cppflags)
+
+oracle_ldadd = tests/librandom.a tests/liboracle.a lib/libxlat.a
+
+check_PROGRAMS += tests/random/random-xlat
+TESTS += tests/random/random-xlat
+tests_random_random_xlat_SOURCES = tests/random/random-xlat.c
+tests_random_random_xlat_CPPFLAGS = $(oracle_cppflags)
+tests_random_random_xlat_LDADD = $(oracle_ldadd)
+
+CLEAN_LOCAL += clean-random
+clean-random:
+	rm -f random-xlat.*.json random-xlat.*.pcap random-xlat.*.txt
+PHONY += clean-random
+
+EXTRA_DIST += tests/oracle/README.md
+
+# Fuzz targets, replayed.
+fuzz_targets += conf eamt-file frag ila-file packet
+
+check_PROGRAMS += \
+	tests/fuzz/conf-replay \
+	tests/fuzz/eamt-file-replay \
+	tests/fuzz/frag-replay \
+	tests/fuzz/ila-file-replay \
+	tests/fuzz/packet-replay
+
+tests_fuzz_conf_replay_SOURCES = tests/fuzz/conf-fuzz.c tests/fuzz/replay.c
+tests_fuzz_conf_replay_LDADD = lib/libxlat.a
+tests_fuzz_eamt_file_replay_SOURCES = \
+	tests/fuzz/eamt-file-fuzz.c \
+	tests/fuzz/replay.c
+tests_fuzz_eamt_file_replay_LDADD = lib/libxlat.a
+tests_fuzz_frag_replay_SOURCES = tests/fuzz/frag-fuzz.c tests/fuzz/replay.c
+tests_fuzz_frag_replay_CPPFLAGS = $(oracle_cppflags)
+tests_fuzz_frag_replay_LDADD = $(oracle_ldadd)
+tests_fuzz_ila_file_replay_SOURCES = \
+	tests/fuzz/ila-file-fuzz.c \
+	tests/fuzz/replay.c
+tests_fuzz_ila_file_replay_LDADD = lib/libxlat.a
+tests_fuzz_packet_replay_SOURCES = \
+	tests/fuzz/packet-fuzz.c \
+	tests/fuzz/replay.c
+tests_fuzz_packet_replay_CPPFLAGS = $(oracle_cppflags)
+tests_fuzz_packet_replay_LDADD = $(oracle_ldadd)
