@@ -55,7 +55,7 @@ hash4(const struct xlat_eamt_table *t, uint32_t ip)
     return xlat_hash_1(&t->hash, ip & t->mask4);
 }
 
-static uint32_t
+static inline __attribute__((always_inline)) uint32_t
 table_find6(const struct xlat_eamt *eamt, const struct xlat_eamt_table *t,
             struct xlat_ip6 ip)
 {
@@ -67,7 +67,7 @@ table_find6(const struct xlat_eamt *eamt, const struct xlat_eamt_table *t,
     return xlat_hash_find(&t->hash, hash6(t, ip), equal6, &key, eamt->eams);
 }
 
-static uint32_t
+static inline __attribute__((always_inline)) uint32_t
 table_find4(const struct xlat_eamt *eamt, const struct xlat_eamt_table *t,
             uint32_t ip)
 {
@@ -229,6 +229,8 @@ xlat_eam_init(struct xlat_eam *eam, const struct xlat_prefix *prefix6,
     *eam = (struct xlat_eam) {
         .ip6 = prefix6->ip,
         .ip4 = prefix4->ip.hi >> 32,
+        .suffix_mask = ~xlat_mask4(prefix4->len),
+        .shift = (128 - prefix6->len - (32 - prefix4->len)) & 127,
         .len6 = prefix6->len,
         .len4 = prefix4->len,
     };

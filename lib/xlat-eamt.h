@@ -20,9 +20,14 @@
 struct xlat_eam {
     struct xlat_ip6 ip6;
     uint32_t ip4;
+    uint32_t suffix_mask;        /* Of the bits of an IPv4 address that are
+                                  * not of the prefix. */
+    uint32_t line;               /* Line of a file it comes from, or 0. */
     uint8_t len6;
     uint8_t len4;
-    uint32_t line;               /* Line of a file it comes from, or 0. */
+    uint8_t shift;               /* From the suffix to the end of the IPv6
+                                  * address, in bits, modulo 128: where it
+                                  * is 128 there is no suffix. */
 };
 
 /* The entries whose prefixes on one side have the length 'len'. */
@@ -149,36 +154,21 @@ xlat_eamt_find4(const struct xlat_eamt *eamt, uint32_t ip)
     return NULL;
 }
 
-/* How far the IPv4 suffix stands from the end of the IPv6 address.  It can be
- * 128 only if there is no suffix, and may be taken modulo 128 then. */
-static inline unsigned int
-xlat_eam_shift(const struct xlat_eam *eam)
-{
-    return (128 - eam->len6 - (32 - eam->len4)) & 127;
-}
-
-static inline uint32_t
-xlat_eam_suffix_mask(const struct xlat_eam *eam)
-{
-    return UINT64_C(0xffffffff) >> eam->len4;
-}
-
 __extension__ typedef unsigned __int128 xlat_u128;
 
 static inline uint32_t
 xlat_eam_6to4(const struct xlat_eam *eam, struct xlat_ip6 ip)
 {
     xlat_u128 all = (xlat_u128) ip.hi << 64 | ip.lo;
-    uint32_t suffix = all >> xlat_eam_shift(eam);
+    uint32_t suffix = all >> eam->shift;
 
-    return eam->ip4 | (suffix & xlat_eam_suffix_mask(eam));
+    return eam->ip4 | (suffix & eam->suffix_mask);
 }
 
 static inline struct xlat_ip6
 xlat_eam_4to6(const struct xlat_eam *eam, uint32_t ip4)
 {
-    xlat_u128 suffix = (xlat_u128) (ip4 & xlat_eam_suffix_mask(eam))
-                       << xlat_eam_shift(eam);
+    xlat_u128 suffix = (xlat_u128) (ip4 & eam->suffix_mask) << eam->shift;
 
     return (struct xlat_ip6) {
         eam->ip6.hi | (uint64_t) (suffix >> 64),

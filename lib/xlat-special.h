@@ -14,9 +14,12 @@
 static inline bool
 xlat_ip4_is_unroutable(uint32_t ip)
 {
-    uint32_t net = ip >> 24;
+    /* A bit for each first byte. */
+    static const uint64_t nets[4] = {
+        UINT64_C(1), UINT64_C(1) << 63, 0, UINT64_C(0xffff) << 32
+    };
 
-    return net == 0 || net == 127 || net >> 4 == 14 || ip == UINT32_MAX;
+    return nets[ip >> 30] >> (ip >> 24 & 63) & 1 || ip == UINT32_MAX;
 }
 
 /* The same of IPv6: "::", "::1", fe80::/10, ff00::/8 (RFC 4291, 2.5 to
