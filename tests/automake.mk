@@ -81,6 +81,7 @@ tests_liboracle_a_SOURCES =
 
 # Scripts that speak TAP.
 script_tests = \
+	tests/check-flex-gw \
 	tests/check-headers \
 	tests/check-layers \
 	tests/check-manuals \
@@ -209,6 +210,7 @@ dist_noinst_SCRIPTS += \
 	tests/system/demo.sh \
 	tests/system/http-server.py \
 	tests/system/iperf3-result.py \
+	tests/system/playground.sh \
 	tests/system/udp.py
 EXTRA_DIST += \
 	tests/system/ila-net.sh \

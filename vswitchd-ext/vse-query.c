@@ -393,26 +393,15 @@ address_run(const struct xlat_zone *zone, const struct xlat_prefix *in,
     }
 
     enum xlat_drop drop = address_lookup(zone, in, &out, &via);
-    struct xlat_job job = {
-        .verdict = drop == XLAT_N_DROPS ? XLAT_TRANSLATED : XLAT_DROPPED,
-    };
-    if (drop == XLAT_DROP_NO_MAPPING) {
-        /* The zone may let it pass. */
-        struct tuple t = { .proto = "udp", .nw_proto = IPPROTO_UDP,
-                           .src = *in, .dst = *in };
-        struct tuple unused;
 
-        if (tuple_translate(zone, &t, &unused).verdict == XLAT_PASSED) {
-            job.verdict = XLAT_PASSED;
-        }
-    }
-
-    put_verdict(r, &job);
+    /* Whether a packet is dropped, answered or let pass depends on more. */
+    vse_record_put_string(r, "verdict", (drop == XLAT_N_DROPS
+                                         ? "translated" : "not translated"));
     put_address(r, "in", in);
     if (drop == XLAT_N_DROPS) {
         put_address(r, "out", &out);
         put_via(r, "by", &via);
-    } else if (job.verdict != XLAT_PASSED) {
+    } else {
         put_reason(r, drop);
     }
 }
