@@ -21,29 +21,6 @@
 
 #define MODE(NAME) (1u << ILA_CSUM_##NAME)
 
-static bool
-equal(uint32_t number, const void *identifier, const void *mappings)
-{
-    return ((const struct ila_mapping *) mappings)[number].identifier
-           == *(const uint64_t *) identifier;
-}
-
-static uint32_t
-find_number(const struct ila_map *map, uint64_t identifier)
-{
-    return xlat_hash_find(&map->by_identifier,
-                          xlat_hash_1(&map->by_identifier, identifier),
-                          equal, &identifier, map->mappings);
-}
-
-const struct ila_mapping *
-ila_map_find(const struct ila_map *map, uint64_t identifier)
-{
-    uint32_t number = find_number(map, identifier);
-
-    return number != XLAT_HASH_NONE ? &map->mappings[number] : NULL;
-}
-
 bool
 ila_map_is_sir(const struct ila_map *map, uint64_t prefix)
 {
@@ -253,10 +230,11 @@ static int
 set_counters(struct ila_map *map, size_t i, const struct ila_map *prev)
 {
     struct ila_mapping *m = &map->mappings[i];
-    uint32_t old = prev ? find_number(prev, m->identifier) : XLAT_HASH_NONE;
+    const struct ila_mapping *old = prev ? ila_map_find(prev, m->identifier)
+                                         : NULL;
 
-    if (old != XLAT_HASH_NONE) {
-        map->slots[i] = prev->slots[old];
+    if (old) {
+        map->slots[i] = prev->slots[old - prev->mappings];
         ila_stats_share(map->stats, map->slots[i]);
     } else if (ila_stats_take(map->stats, &map->slots[i])) {
         return ENOMEM;
@@ -278,6 +256,7 @@ fill(struct ila_map *map, const struct ila_mapping *mappings, size_t n,
             return EINVAL;
         }
         map->mappings[i] = *m;
+        map->mappings[i].delta = ila_csum_delta(map->sirs[0], m->locator);
         if (set_counters(map, i, prev)) {
             return ENOMEM;
         }
@@ -287,6 +266,9 @@ fill(struct ila_map *map, const struct ila_mapping *mappings, size_t n,
         xlat_hash_insert(&map->by_identifier,
                          xlat_hash_1(&map->by_identifier, m->identifier), i);
     }
+    map->plain = map->n_sirs == 1
+                 && !(map->modes & (MODE(NEUTRAL_MAP)
+                                    | MODE(NEUTRAL_MAP_AUTO)));
     return 0;
 }
 

@@ -22,6 +22,8 @@ struct ila_map {
     struct xlat_hash by_identifier;
     uint64_t *sirs;                  /* SIR prefixes. */
     size_t n_sirs;                   /* At least 1. */
+    bool plain;                      /* One SIR prefix, and no mapping changes
+                                      * an identifier. */
     unsigned int modes;              /* 1 << enum ila_csum_mode of those that
                                       * occur. */
     struct ila_stats *stats;         /* Shared with other maps. */
@@ -43,8 +45,8 @@ int ila_map_create(const struct ila_mapping *, size_t n,
 void ila_map_destroy(struct ila_map *);
 
 /* Returns the mapping of 'identifier', or NULL. */
-const struct ila_mapping *ila_map_find(const struct ila_map *,
-                                       uint64_t identifier);
+static inline const struct ila_mapping *ila_map_find(const struct ila_map *,
+                                                     uint64_t identifier);
 
 /* Returns whether 'prefix' is one of the SIR prefixes. */
 bool ila_map_is_sir(const struct ila_map *, uint64_t prefix);
@@ -74,5 +76,26 @@ void ila_map_prefetch_counters(const struct ila_map *, uint64_t prefix,
 
 /* Returns whether the map is so large that prefetching pays. */
 bool ila_map_is_large(const struct ila_map *);
+
+/* Inline for the packet path's sake. */
+
+static inline bool
+ila_map_equal(uint32_t number, const void *identifier, const void *mappings)
+{
+    return ((const struct ila_mapping *) mappings)[number].identifier
+           == *(const uint64_t *) identifier;
+}
+
+static inline const struct ila_mapping *
+ila_map_find(const struct ila_map *map, uint64_t identifier)
+{
+    uint32_t number = xlat_hash_find(&map->by_identifier,
+                                     xlat_hash_1(&map->by_identifier,
+                                                 identifier),
+                                     ila_map_equal, &identifier,
+                                     map->mappings);
+
+    return number != XLAT_HASH_NONE ? &map->mappings[number] : NULL;
+}
 
 #endif /* ila-map.h */

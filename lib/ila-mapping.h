@@ -41,6 +41,9 @@ struct ila_mapping {
     uint32_t line;                   /* Line of a file it comes from, or 0. */
     uint8_t csum_mode;               /* enum ila_csum_mode. */
     uint8_t ident_type;              /* enum ila_ident_type. */
+    uint16_t delta;                  /* In a map: what going from its first
+                                      * SIR prefix to the locator is worth to
+                                      * a checksum, for pk_csum_update(). */
 };
 
 /* Makes a mapping of text.  'csum_mode' and 'ident_type' may be NULL for

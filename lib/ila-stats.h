@@ -41,11 +41,12 @@ void ila_stats_release(struct ila_stats *, uint32_t slot);
 /* The counters of a slot, valid as long as it has references. */
 struct ila_counters *ila_stats_counters(struct ila_stats *, uint32_t slot);
 
-/* Counts a packet of 'bytes' in direction 'dir', 0 or 1. */
+/* Counts 'packets' of 'bytes' together in direction 'dir', 0 or 1. */
 static inline void
-ila_counters_add(struct ila_counters *c, int dir, uint32_t bytes)
+ila_counters_add(struct ila_counters *c, int dir, uint32_t packets,
+                 uint32_t bytes)
 {
-    __atomic_fetch_add(&c->packets[dir], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->packets[dir], packets, __ATOMIC_RELAXED);
     __atomic_fetch_add(&c->bytes[dir], bytes, __ATOMIC_RELAXED);
 }
 

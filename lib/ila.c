@@ -163,10 +163,106 @@ parse(const struct pk *pk, struct pk_info *info, bool *has_l4)
     return info->family == 6 ? XLAT_OK : XLAT_DROP_NO_MAPPING;
 }
 
+/* Packets of one mapping in a row, counted together. */
+struct row {
+    struct ila_counters *counters;
+    uint32_t packets;
+    uint32_t bytes;
+    int dir;
+    bool dry_run;                /* Not counted. */
+};
+
+static void
+row_flush(struct row *row)
+{
+    if (row->packets && !row->dry_run) {
+        ila_counters_add(row->counters, row->dir, row->packets, row->bytes);
+    }
+    row->packets = row->bytes = 0;
+}
+
+static inline void
+row_count(struct row *row, const struct ila_mapping *m, int dir,
+          uint32_t bytes)
+{
+    if (row->counters != m->counters || row->dir != dir) {
+        row_flush(row);
+        row->counters = m->counters;
+        row->dir = dir;
+    }
+    row->packets++;
+    row->bytes += bytes;
+}
+
+/* Returns the offset of the transport checksum if 'pk' is an IPv6 packet of
+ * the usual kind, TCP, UDP or an ICMPv6 message that is no error, and nothing
+ * in between; otherwise 0. */
+static inline uint32_t
+usual_csum_ofs(const struct pk *pk)
+{
+    const uint8_t *ip = pk->data;
+    uint32_t total, ofs, end;
+
+    if (pk->len < PK_IP6_HDR_BYTES + PK_ICMP_HDR_BYTES || ip[0] >> 4 != 6
+        || pk->flags & PK_L4_PARTIAL) {
+        return 0;
+    }
+    total = PK_IP6_HDR_BYTES + ntohs(pk_get16(ip + 4));
+    switch (ip[6]) {
+    case IPPROTO_TCP:
+        ofs = PK_IP6_HDR_BYTES + 16;
+        end = PK_IP6_HDR_BYTES + PK_TCP_HDR_BYTES;
+        break;
+    case IPPROTO_UDP:
+        ofs = PK_IP6_HDR_BYTES + 6;
+        end = PK_IP6_HDR_BYTES + PK_UDP_HDR_BYTES;
+        break;
+    case IPPROTO_ICMPV6:
+        ofs = ip[PK_IP6_HDR_BYTES] < 128 ? 0 : PK_IP6_HDR_BYTES + 2;
+        end = PK_IP6_HDR_BYTES + PK_ICMP_HDR_BYTES;
+        break;
+    default:
+        return 0;
+    }
+    return total >= end && total <= pk->len ? ofs : 0;
+}
+
+/* Does the same as translate() below, to a usual packet in a plain map.
+ * Returns false, and does nothing, if it is not that simple. */
+static inline bool
+translate_usual(const struct ila_map *map, struct pk *pk, struct row *row)
+{
+    uint32_t csum_ofs = map->plain ? usual_csum_ofs(pk) : 0;
+
+    if (!csum_ofs) {
+        return false;
+    }
+
+    uint8_t *ip = pk->data;
+    struct xlat_ip6 dst = xlat_ip6_load(ip + DST_OFS);
+    const struct ila_mapping *m = ila_map_find(map, dst.lo);
+    int dir = dst.hi != map->sirs[0];
+    if (!m || (dir && m->locator != dst.hi)) {
+        return false;
+    }
+
+    uint64_t prefix = htobe64(dir ? map->sirs[0] : m->locator);
+    memcpy(ip + DST_OFS, &prefix, sizeof prefix);
+    pk_be16 field = pk_get16(ip + csum_ofs);
+    if (m->csum_mode == ILA_CSUM_ADJ_TRANSPORT
+        && (field || ip[6] != IPPROTO_UDP)) {
+        field = pk_csum_update(field, dir ? ~m->delta : m->delta);
+        pk_put16(ip + csum_ofs,
+                 !field && ip[6] == IPPROTO_UDP ? 0xffff : field);
+    }
+    row_count(row, m, dir, PK_IP6_HDR_BYTES + ntohs(pk_get16(ip + 4)));
+    return true;
+}
+
 /* Translates one packet.  Returns the reason to drop it, or XLAT_OK. */
 static enum xlat_drop
 translate(const struct ila_map *map, const struct xlat_ctx *ctx,
-          struct pk *pk)
+          struct pk *pk, struct row *row)
 {
     bool partial = pk->flags & PK_L4_PARTIAL;
     struct pk_info info;
@@ -180,9 +276,7 @@ translate(const struct ila_map *map, const struct xlat_ctx *ctx,
     drop = find_change(map, ctx->dir, xlat_ip6_load(pk->data + DST_OFS), &c);
     if (drop == XLAT_OK) {
         apply(&c, pk->data, &info, has_l4, partial);
-        if (!ctx->dry_run) {
-            ila_counters_add(c.mapping->counters, c.dir, info.len);
-        }
+        row_count(row, c.mapping, c.dir, info.len);
     }
     if ((drop == XLAT_OK || drop == XLAT_DROP_NO_MAPPING)
         && has_l4 && is_error(pk->data, &info)
@@ -192,11 +286,11 @@ translate(const struct ila_map *map, const struct xlat_ctx *ctx,
     return drop;
 }
 
-static void
+static void __attribute__((noinline))
 run_one(const struct xlat_zone *zone, const struct xlat_ctx *ctx,
-        struct xlat_job *job)
+        struct xlat_job *job, struct row *row)
 {
-    enum xlat_drop drop = translate(zone->ila, ctx, &job->pk);
+    enum xlat_drop drop = translate(zone->ila, ctx, &job->pk, row);
 
     if (drop == XLAT_OK) {
         job->verdict = XLAT_TRANSLATED;
@@ -230,12 +324,20 @@ void
 ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         struct xlat_job *jobs, size_t n)
 {
+    struct row row = { .dry_run = ctx->dry_run };
+
     if (ila_map_is_large(zone->ila)) {
         prefetch(zone->ila, jobs, n, ila_map_prefetch_bucket);
         prefetch(zone->ila, jobs, n, ila_map_prefetch_entry);
         prefetch(zone->ila, jobs, n, ila_map_prefetch_counters);
     }
     for (size_t i = 0; i < n; i++) {
-        run_one(zone, ctx, &jobs[i]);
+        if (ctx->dir == XLAT_DIR_AUTO
+            && translate_usual(zone->ila, &jobs[i].pk, &row)) {
+            jobs[i].verdict = XLAT_TRANSLATED;
+        } else {
+            run_one(zone, ctx, &jobs[i], &row);
+        }
     }
+    row_flush(&row);
 }

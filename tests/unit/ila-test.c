@@ -263,7 +263,81 @@ START_TEST(random_round_trips)
 }
 END_TEST
 
-/* The same, in batches of a zone that is large enough for prefetching. */
+/* Short way and long way, which a second SIR prefix enforces. */
+START_TEST(short_way)
+{
+    const char *conf = ZONE "ila=5555:0:2:0,2001:0:0:2 "
+                       "ila=5555:0:1:0,2001:0:0:1,no-action ";
+    static const char *const dsts[] = {
+        "3333:0:0:1:5555:0:2:0", "3333:0:0:1:5555:0:1:0",
+        "2001:0:0:2:5555:0:2:0", "2001:0:0:1:5555:0:1:0",
+        "2001:0:0:1:5555:0:2:0", "3333:0:0:1:5555:0:3:0",
+    };
+    static const uint8_t all_protos[] = {
+        IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6, IPPROTO_SCTP
+    };
+    char both[256];
+    struct rng rng;
+
+    snprintf(both, sizeof both, "%s pool6=4444:0:0:1::/64", conf);
+    struct xlat_zone *plain = zone_make(conf, NULL);
+    struct xlat_zone *other = zone_make(both, NULL);
+    ck_assert(plain->ila->plain && !other->ila->plain);
+    rng_init(&rng, _i);
+    for (int n = 0; n < 3000; n++) {
+        uint8_t proto = all_protos[rng_below(&rng, 4)];
+        uint32_t bytes = transport(proto, rng_below(&rng, 30));
+
+        if (proto == IPPROTO_ICMPV6) {
+            l4[0] = rng_next(&rng);
+        }
+        build(&packet, dsts[rng_below(&rng, 6)], proto, bytes);
+        switch (rng_below(&rng, 8)) {
+        case 0:
+            pk_put16(packet.pk.data + 46, 0);
+            break;
+        case 1:
+            packet.pk.len += rng_below(&rng, 20);
+            break;
+        case 2:
+            packet.pk.data[5] -= rng_below(&rng, 9);
+            break;
+        case 3:
+            packet.pk.len -= rng_below(&rng, 20);
+            break;
+        case 4:
+            packet.pk.flags = PK_L4_PARTIAL;
+            break;
+        }
+        keep(&packet);
+        struct xlat_job a = run_dir(plain, &packet, XLAT_DIR_AUTO);
+        struct xlat_job b = run_dir(other, &original, XLAT_DIR_AUTO);
+        ck_assert_int_eq(a.verdict, b.verdict);
+        if (a.verdict == XLAT_DROPPED) {
+            ck_assert_int_eq(a.drop, b.drop);
+        } else {
+            ck_assert_mem_eq(packet.pk.data, original.pk.data,
+                             packet.pk.len);
+        }
+    }
+
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct xlat_mapping_info a, b;
+
+        xlat_zone_find_mapping(plain, (UINT64_C(0x5555) << 48) + (id << 16),
+                               &a);
+        xlat_zone_find_mapping(other, (UINT64_C(0x5555) << 48) + (id << 16),
+                               &b);
+        ck_assert_uint_gt(a.packets[0], 100);
+        ck_assert_mem_eq(a.packets, b.packets, sizeof a.packets);
+        ck_assert_mem_eq(a.bytes, b.bytes, sizeof a.bytes);
+    }
+    xlat_zone_destroy(plain);
+    xlat_zone_destroy(other);
+}
+END_TEST
+
+/* In batches, of a zone that is large enough for prefetching. */
 START_TEST(large_batches)
 {
     enum { N = 8192 };
@@ -698,6 +772,7 @@ main(void)
     tcase_add_test(tcase, c_bit);
     tcase_add_test(tcase, neutral_by_hand);
     tcase_add_loop_test(tcase, random_round_trips, 0, 20);
+    tcase_add_loop_test(tcase, short_way, 0, 3);
     tcase_add_test(tcase, large_batches);
     tcase_add_test(tcase, udp_checksums);
     tcase_add_test(tcase, udp_zero);

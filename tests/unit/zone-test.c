@@ -217,7 +217,7 @@ check_packets(const struct xlat_zone *zone, uint64_t identifier,
 static void
 hit(const struct xlat_zone *zone, uint64_t identifier)
 {
-    ila_counters_add(ila_map_find(zone->ila, identifier)->counters, 0, 100);
+    ila_counters_add(ila_map_find(zone->ila, identifier)->counters, 0, 1, 100);
 }
 
 START_TEST(mapping_counters_go_on)
@@ -265,7 +265,7 @@ START_TEST(stats_slots)
             ck_assert_uint_lt(slots[i], 64 * 31);
             struct ila_counters *c = ila_stats_counters(stats, slots[i]);
             ck_assert_uint_eq(c->packets[0], 0);
-            ila_counters_add(c, 0, i);
+            ila_counters_add(c, 0, 1, i);
         }
         for (uint32_t i = 0; i < 1000; i++) {
             struct ila_counters *c = ila_stats_counters(stats, slots[i]);
