@@ -68,7 +68,7 @@ xlat_fast_is_46(const struct xlat_fast *fast, const struct pk *pk)
             && !(frag & ~XLAT_IP4_DF)
             && total <= fast->max_46[frag != 0]
             && ip[8] > 1
-            && pk_csum_fold(sum) == UINT16_MAX
+            && (pk->flags & PK_IP_CSUM_OK || pk_csum_fold(sum) == UINT16_MAX)
             && xlat_fast_l4(ip + PK_IP4_HDR_BYTES, ip[9],
                             total - PK_IP4_HDR_BYTES));
 }
