@@ -15,6 +15,7 @@
 dist_noinst_SCRIPTS += utilities/devroot utilities/ovs-merge utilities/ovs-tree
 
 dist_bin_SCRIPTS += utilities/flex-gw
+dist_pkgdata_DATA = utilities/flex_gw_flows.py utilities/flex_gw_packets.py
 dist_man_MANS += utilities/flex-gw.8
 
 bin_PROGRAMS += utilities/flex-pcap

@@ -70,6 +70,27 @@ must ip -n h6 neigh flush all
 check "an IPv6 host not yet known: a ping finds it" \
     until_ok 5 in_host h4 ping -n -c 1 -W 1 $h6_from_4
 
+# Neighbours that nobody has heard of, asked for in the middle of traffic.
+add_host q4
+host_on_bridge q4 eth0 br0 q4
+address q4 eth0 198.51.100.9/24
+route q4 default via 198.51.100.1
+start_http q4 /proc/self
+add_host q6
+host_on_bridge q6 eth0 br0 q6
+address q6 eth0 2001:db8:1::29/64
+route q6 default via $gw6
+start_http q6 /proc/self
+gw_options=(--mac $mac --port4 q4 --port6 q6 --resolve --no-solicit)
+siit_gateway
+forget_learned
+check "--resolve: TCP finds an IPv4 host" get 198.51.100.9
+forget_learned
+check "--resolve: TCP finds an IPv6 host" \
+    in_host h4 curl -sS -m 10 -o /dev/null http://192.0.2.41/status
+check "--resolve: a long packet finds it too" all_of forget_learned \
+    "until_ok 5 in_host h4 ping -n -c 1 -W 1 -s 1400 192.0.2.41"
+
 # Duplicate addresses.
 must in_host h6 sysctl -qw net.ipv6.conf.eth0.accept_dad=1 \
     net.ipv6.conf.all.accept_dad=1
