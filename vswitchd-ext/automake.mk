@@ -43,7 +43,10 @@ EXTRA_DIST += $(vse_tree_sources)
 if WITH_OVS
 noinst_LIBRARIES += vswitchd-ext/libvse.a
 vswitchd_ext_libvse_a_SOURCES = $(vse_sources)
+# config.h is Open vSwitch's: what names this package is not for it.
 vse_flags = \
+	-UPACKAGE -UPACKAGE_BUGREPORT -UPACKAGE_NAME -UPACKAGE_STRING \
+	-UPACKAGE_TARNAME -UPACKAGE_URL -UPACKAGE_VERSION -UVERSION \
 	-Iovs/include -Iovs/lib -Iovs -D_FILE_OFFSET_BITS=64 \
 	-I$(abs_top_srcdir)/lib -I$(abs_top_srcdir)/vswitchd-ext \
 	-fno-strict-aliasing $(DPDK_CFLAGS)
