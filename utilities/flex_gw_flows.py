@@ -7,8 +7,8 @@
     IPv6 (ILA: SIR) side, ports H                IPv4 (ILA: locator) side, N
             |                                                |
     +-------v------------------------------------------------v-------+
-    | table T    arrivals    which side does the packet come from?   |
-    |       T+1  hosts       learn from ND; translate what goes over |
+    | table T    arrivals    the side it comes from; translate IPv6  |
+    |       T+1  hosts       learn from ND; translate ICMPv6         |
     |       T+2  network     learn from ARP or ND; translate         |
     |       T+3  answers     ARP, ND and ping for the gateway        |
     |       T+4  routes      on-link or by a router: the next hop    |
@@ -135,7 +135,7 @@ class Gateway:
                 self.learn_from_arp(side)
             else:
                 self.learn_from_nd(side)
-            self.across(side)
+            self.across(side, side.number, 40)
             self.add(side.number, 30, "reg4=%d" % side.number,
                      self.goto(ANSWERS))
         for side in self.sides:
@@ -154,14 +154,21 @@ class Gateway:
     # T: arrivals.
 
     def arrivals(self):
-        """Priority 1 at the bottom leaves the bridge's own flow, priority 0,
-        as it is for the day when the gateway is removed."""
+        """ICMPv6 goes a way of its own, so that what neighbour discovery is
+        matched on (the hop limit, say) stays out of all other traffic's
+        datapath flows.  Priority 1 at the bottom leaves the bridge's own
+        flow, priority 0, as it is for the day when the gateway is removed."""
         for side in self.sides:
+            protos = (("icmp6", 110), ("ipv6", 100)) if side.family == 6 else (
+                ("arp", 100), ("ip", 100))
             for port in side.ports:
-                for proto in ("ip", "arp") if side.family == 4 else ("ipv6",):
-                    self.add(ARRIVALS, 100, "in_port=%s,%s" % (port, proto),
+                for proto, priority in protos:
+                    self.add(ARRIVALS, priority,
+                             "in_port=%s,%s" % (port, proto),
                              set_field(side.number, "reg4"),
                              self.goto(side.number))
+                if side.family == 6:
+                    self.across(side, ARRIVALS, 105, "in_port=%s," % port)
         self.add(ARRIVALS, 1, "", self.rest, note="the rest")
 
     # T+1, T+2: what a side's hosts teach.
@@ -307,12 +314,12 @@ class Gateway:
             return "ila(zone=%d,dir=%s)" % (self.options.zone, direction)
         return "nat64(zone=%d)" % self.options.zone
 
-    def across(self, side):
+    def across(self, side, table, priority, match=""):
         far = self.network if side is self.hosts else self.hosts
+        field = "ip,nw_dst" if side.family == 4 else "ipv6,ipv6_dst"
         for prefix in side.pool:
-            field = "ip,nw_dst" if side.family == 4 else "ipv6,ipv6_dst"
-            self.add(side.number, 40,
-                     "dl_dst=%s,%s=%s" % (side.mac, field, prefix),
+            self.add(table, priority, "%sdl_dst=%s,%s=%s"
+                     % (match, side.mac, field, prefix),
                      self.action(side), self.onward(side, far),
                      note="to %s" % prefix)
 

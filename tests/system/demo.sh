@@ -10,6 +10,7 @@
 # Ends with "DEMO PASSED", or says what failed.  Leaves nothing behind.
 
 began=${EPOCHREALTIME/./}
+must_run=yes
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 . "$here/siit-net.sh"

@@ -57,7 +57,7 @@ check "--icmp-source is in the row" prints "icmp-source6=.?\"?$gw6" \
 check "--mtu6 goes into the row" all_of "gw --install --mtu6 1400 br0" \
     "prints 1400 ovs-vsctl get Xlat_Zone 1 other_config:mtu6"
 check "in other tables" all_of "gw --install --table 20 br0" \
-    "[ \$(n_flows table=21) -gt 5 ]" "[ \$(n_flows table=1) = 0 ]"
+    "[ \$(n_flows table=22) -gt 2 ]" "[ \$(n_flows table=2) = 0 ]"
 check "removed, only what is not its own is left" all_of \
     "flex-gw --remove --zone 1 br0" "[ \$(n_flows) = 1 ]"
 check "a gateway beside a switch: the rest goes on as usual" all_of \

@@ -15,16 +15,26 @@
 # Speaks TAP: check() once for each thing that is to be shown, finish() at
 # the end.  must() is for what has to work before anything can be shown.
 #
-# Environment: top_srcdir, top_builddir (as make sets them); OVS_TREE, a built
-# tree of the patched Open vSwitch, default $top_builddir/ovs.
+# Environment: top_srcdir, top_builddir (as make sets them; default: the working
+# folder if it has been built in, else "build" in the source folder); OVS_TREE,
+# a built tree of the patched Open vSwitch, default $top_builddir/ovs.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${top_srcdir:=$(cd "$here/../.." && pwd)}"
-: "${top_builddir:=$PWD}"
+if [ -z "$top_builddir" ] && [ -e "$PWD/ovs/vswitchd" ]; then
+    top_builddir=$PWD
+fi
+: "${top_builddir:=$top_srcdir/build}"
 : "${OVS_TREE:=$top_builddir/ovs}"
 RUN=/run/flex
 
+# skip_all REASON: nothing can be shown here.  A script that sets must_run does
+# not take that for an answer.
 skip_all () {
+    if [ -n "$must_run" ]; then
+        echo "${0##*/}: $*" >&2
+        exit 1
+    fi
     echo "1..0 # SKIP $*"
     exit 0
 }

@@ -6,6 +6,7 @@
 # and a shell (or COMMAND) in the middle of it.  Hosts are network namespaces:
 # "h6 ping ..." runs ping in h6.  All is gone when the shell ends.
 
+must_run=yes
 . "$(dirname "$0")/lib.sh"
 . "$here/siit-net.sh"
 . "$here/ila-net.sh"
