@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
