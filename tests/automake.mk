@@ -193,6 +193,7 @@ DISTCLEANFILES += tests/atconfig
 system_tests = \
 	tests/system/gw-install.sh \
 	tests/system/gw-neighbours.sh \
+	tests/system/gw-one-port.sh \
 	tests/system/ila-linux.sh \
 	tests/system/ila-traffic.sh \
 	tests/system/siit-fragments.sh \

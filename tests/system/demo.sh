@@ -100,7 +100,10 @@ download () {
 iperf3_step () {
     local result
     result=$(iperf3_to "$@") || { echo "$result"; return 1; }
-    echo "$result" | awk '{ print $1 " Mbit/s, " $2 " % lost" }'
+    case " $* " in
+    *" -u "*) echo "${result% *} Mbit/s, ${result#* } % lost" ;;
+    *) echo "${result% *} Mbit/s" ;;
+    esac
 }
 
 # learned_mtu HOST DESTINATION MTU: HOST now knows the path's MTU.
