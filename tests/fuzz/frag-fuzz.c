@@ -27,7 +27,7 @@ make_packet(uint8_t *p, const uint8_t *data, size_t size)
 
     /* No fragment ends behind the largest packet. */
     if (ofs + n > 65000) {
-        n = ofs < 65000 ? 65000 - ofs : 0;
+        n = ofs < 65000 ? 65000 - ofs : 1;
     }
     if (data[0] & 1) {
         struct orc_ip4 ip = {
@@ -61,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *buf;
     int n, m;
 
-    if (size < HDR_BYTES || size > 65000) {
+    if (size <= HDR_BYTES || size > 65000) {
         return 0;
     }
     pk.len = make_packet(packet, data, size);

@@ -198,11 +198,16 @@ segment(const struct pk *pk, uint8_t proto, const uint8_t *l4, size_t n,
         }
         return;
     }
+    if (l4_hdr < 20 || l4_hdr > n) {
+        /* Segments cannot be made of it. */
+        want->why.may |= ORC_WHY(TRUNCATED) | ORC_WHY(BAD_HDR);
+    }
     if (fit < 1) {
         want->why.must |= ORC_WHY(TOO_BIG);
         return;
     }
-    want->gso_max = MIN(gso, fit);
+    /* A packet that is one segment may keep a size that others have. */
+    want->gso_max = want->len <= limit ? gso : MIN(gso, fit);
     want->gso_min = MAX(1, MIN(gso - (shrink ? 20 : 0), fit));
 }
 
