@@ -145,7 +145,8 @@ TESTSUITE_AT = \
 	tests/install.at \
 	tests/testsuite.at \
 	tests/xlat-actions.at \
-	tests/xlat-config.at
+	tests/xlat-config.at \
+	tests/xlat-knobs.at
 
 EXTRA_DIST += $(TESTSUITE_AT)
 dist_noinst_SCRIPTS += tests/show-frames

@@ -18,7 +18,7 @@
 #include "xlat-prefix.h"
 #include "xlat-zone.h"
 
-/* An answer is made in memory and sent by the main thread, so it is bounded. */
+/* The main thread makes and sends an answer whole: it has to be bounded. */
 #define MAX_LISTED 10000
 
 static unixctl_cb_func xlat_list, xlat_show, xlat_mappings, xlat_query,

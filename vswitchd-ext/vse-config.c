@@ -317,8 +317,8 @@ add_option(const char *key, const char *dflt, const char *values OVS_UNUSED,
     json_object_put_string(options->all, key, value ? value : "");
 }
 
-/* Returns what 'row' says, by column, with the defaults of its options.  Tables
- * that may be long are left out. */
+/* Returns what 'row' says, by column, with the defaults of its options.
+ * Tables that may be long are left out. */
 static struct json *
 row_to_json(const struct ovsrec_xlat_zone *row)
 {

@@ -25,8 +25,8 @@ void vse_file_init(struct vse_file *);
 void vse_file_destroy(struct vse_file *);
 
 /* Watches 'name' from now on, or nothing if it is NULL, and sets '*streamp' to
- * the file, opened for reading, or to NULL.  Only a regular file by an absolute
- * name is taken.
+ * the file, opened for reading, or to NULL.  Only a regular file by an
+ * absolute name is taken.
  *
  * Returns NULL, or what is wrong, without the name, which the caller frees.
  * A file that cannot be opened is watched all the same, so that it is found

@@ -30,8 +30,8 @@ struct vse_record {
 void vse_record_init(struct vse_record *);
 void vse_record_destroy(struct vse_record *);
 
-/* Append a field.  vse_record_put() takes ownership of 'value'; a null string is
- * not put at all. */
+/* Append a field.  vse_record_put() takes ownership of 'value'; a null string
+ * is not put at all. */
 void vse_record_put(struct vse_record *, const char *key, struct json *value);
 void vse_record_put_string(struct vse_record *, const char *key,
                            const char *value);

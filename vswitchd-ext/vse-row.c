@@ -25,8 +25,10 @@ static char *read_file(struct vse_file *, const char *name,
 static void
 sig_add(struct vse_rows_sig *sig, const struct ovsdb_idl_row *row)
 {
-    unsigned int insert = ovsdb_idl_row_get_seqno(row, OVSDB_IDL_CHANGE_INSERT);
-    unsigned int modify = ovsdb_idl_row_get_seqno(row, OVSDB_IDL_CHANGE_MODIFY);
+    unsigned int insert
+        = ovsdb_idl_row_get_seqno(row, OVSDB_IDL_CHANGE_INSERT);
+    unsigned int modify
+        = ovsdb_idl_row_get_seqno(row, OVSDB_IDL_CHANGE_MODIFY);
 
     for (size_t i = 0; i < ARRAY_SIZE(sig->uuids.parts); i++) {
         sig->uuids.parts[i] += row->uuid.parts[i];

@@ -53,9 +53,9 @@ void vse_row_get_sig(const struct ovsrec_xlat_zone *row,
                      const struct vse_mapping_group *group,
                      struct vse_rows_sig *sig);
 
-/* Reads 'row', 'group', which may be null, and the files that 'row' names, into
- * the empty configuration 'conf', and watches the files.  Returns NULL, or a
- * sentence that the caller frees. */
+/* Reads 'row', 'group', which may be null, and the files that 'row' names,
+ * into the empty configuration 'conf', and watches the files.  Returns NULL,
+ * or a sentence that the caller frees. */
 char *vse_row_read(const struct ovsrec_xlat_zone *row,
                    const struct vse_mapping_group *group,
                    struct vse_file *eamt_file, struct vse_file *mapping_file,
