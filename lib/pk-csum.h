@@ -62,6 +62,12 @@ pk_put32(void *p, uint32_t x)
     memcpy(p, &x, sizeof x);
 }
 
+static inline void
+pk_put64(void *p, uint64_t x)
+{
+    memcpy(p, &x, sizeof x);
+}
+
 /* Returns 'sum' plus the four 16-bit words of 'x'. */
 static inline uint64_t
 pk_csum_add64(uint64_t sum, uint64_t x)

@@ -8,6 +8,8 @@
  * Each function takes values, so that the header written may overlap the one
  * that they were read from. */
 
+#include <endian.h>
+
 #include "pk-csum.h"
 #include "pk-parse.h"
 
@@ -28,10 +30,9 @@ xlat_hdr_put6(uint8_t *ip, uint8_t tos, uint16_t payload_bytes,
     union pk_addr s = *src;
     union pk_addr d = *dst;
 
-    pk_put32(ip, htonl(0x60000000 | (uint32_t) tos << 20));
-    pk_put16(ip + 4, htons(payload_bytes));
-    ip[6] = next_header;
-    ip[7] = hop_limit;
+    pk_put64(ip, htobe64(UINT64_C(6) << 60 | (uint64_t) tos << 52
+                         | (uint32_t) payload_bytes << 16
+                         | (uint32_t) next_header << 8 | hop_limit));
     memcpy(ip + 8, &s, 16);
     memcpy(ip + 24, &d, 16);
 }
@@ -54,15 +55,15 @@ xlat_hdr_put4(uint8_t *ip, uint8_t tos, uint16_t total_bytes, uint16_t id,
               uint16_t frag, uint8_t ttl, uint8_t proto, pk_be32 src,
               pk_be32 dst)
 {
-    uint32_t w0 = htonl(0x45000000 | (uint32_t) tos << 16 | total_bytes);
-    uint32_t w1 = htonl((uint32_t) id << 16 | frag);
-    uint32_t w2 = htonl((uint32_t) ttl << 24 | (uint32_t) proto << 16);
-    uint64_t sum = (uint64_t) w0 + w1 + w2 + src + dst;
+    uint64_t w0 = htobe64(UINT64_C(0x45) << 56 | (uint64_t) tos << 48
+                          | (uint64_t) total_bytes << 32
+                          | (uint32_t) id << 16 | frag);
+    uint16_t w1 = htons((uint32_t) ttl << 8 | proto);
+    uint64_t rest = (uint64_t) w1 + src + dst;
 
-    pk_put32(ip, w0);
-    pk_put32(ip + 4, w1);
-    pk_put32(ip + 8, w2);
-    pk_put16(ip + 10, pk_csum_finish(sum));
+    pk_put64(ip, w0);
+    pk_put16(ip + 8, w1);
+    pk_put16(ip + 10, pk_csum_finish(pk_csum_carry(w0, rest)));
     pk_put32(ip + 12, src);
     pk_put32(ip + 16, dst);
 }
