@@ -18,9 +18,9 @@ struct xlat_zone;
 const struct xlat_zone *vse_zone_find(uint32_t number);
 
 /* Compiles 'conf' and puts it in the place of zone 'number', whose counters
- * go on, or makes that zone.  Returns NULL, or a sentence that says what is wrong
- * with 'conf', which the caller frees; the old zone then stays as it was.
- * Main thread only. */
+ * go on, or makes that zone.  Returns NULL, or a sentence that says what is
+ * wrong with 'conf', which the caller frees; the old zone then stays as it
+ * was.  Main thread only. */
 char *vse_zone_put(uint32_t number, const struct xlat_conf *conf);
 
 /* Removes zone 'number', if there is one.  Main thread only. */
