@@ -34,8 +34,8 @@ xlat_46_prepare_ttl(struct xlat_way *way)
     }
 }
 
-/* Sees to it that the result fits: refuses what must not be fragmented, and has
- * everything else fragmented so that it passes any IPv6 path, since there
+/* Sees to it that the result fits: refuses what must not be fragmented, and
+ * has everything else fragmented so that it passes any IPv6 path, since there
  * nobody else will do it (RFC 7915, 4). */
 static enum xlat_drop
 fit(struct xlat_way *way, const struct xlat_rewrite *rw)

@@ -68,8 +68,8 @@ xlat_hdr_put4(uint8_t *ip, uint8_t tos, uint16_t total_bytes, uint16_t id,
     pk_put32(ip + 16, dst);
 }
 
-/* Adds 'delta' to the transport checksum at 'csum'.  Of UDP ('zero_is_none'), a
- * result of zero is sent as 0xffff (RFC 768). */
+/* Adds 'delta' to the transport checksum at 'csum'.  Of UDP ('zero_is_none'),
+ * a result of zero is sent as 0xffff (RFC 768). */
 static inline void
 xlat_hdr_update_csum(uint8_t *csum, uint16_t delta, bool zero_is_none)
 {

@@ -30,8 +30,8 @@ struct xlat_icmp_error {
 /* Reads the ICMP error 'pk', which 'info' describes: of a known type, no
  * fragment, 8 bytes or more.
  *
- * Returns XLAT_N_DROPS; or XLAT_DROP_ICMP_INNER with 'err->quote' NULL if there
- * is no packet of the same family inside whose headers can be read; or
+ * Returns XLAT_N_DROPS; or XLAT_DROP_ICMP_INNER with 'err->quote' NULL if
+ * there is no packet of the same family inside whose headers can be read; or
  * XLAT_DROP_ICMP_TYPE or XLAT_DROP_PARAM_POINTER, where the rest of '*err' is
  * valid nevertheless. */
 enum xlat_drop xlat_icmp_error_read(const struct pk *pk,

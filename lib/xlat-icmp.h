@@ -41,9 +41,9 @@ enum xlat_drop xlat_icmp_64(const uint8_t *icmp,
  * attribute (RFC 4884, 4) of the ICMP error at 'icmp', 0 if it has none. */
 uint32_t xlat_icmp_get_length(uint8_t family, const uint8_t *icmp);
 
-/* Writes '*hdr' at 'icmp' for 'family', checksum 0, with the length attribute for
- * a padded quote of 'length' bytes, a multiple of the family's unit (4 or 8
- * bytes), or 0. */
+/* Writes '*hdr' at 'icmp' for 'family', checksum 0, with the length attribute
+ * for a padded quote of 'length' bytes, a multiple of the family's unit (4 or
+ * 8 bytes), or 0. */
 void xlat_icmp_put(uint8_t family, uint8_t *icmp,
                    const struct xlat_icmp *hdr, uint32_t length);
 

@@ -74,8 +74,8 @@ xlat_rewrite_hdr_bytes(const struct xlat_rewrite *rw,
 
 /* Carries out 'rw' on 'pk', a packet of family 'rw->from' that 'info'
  * describes.  It may also be the packet inside an ICMP error, cut short
- * anywhere behind its IP headers (pk_parse() with PK_PARSE_QUOTE): what is there is
- * translated.
+ * anywhere behind its IP headers (pk_parse() with PK_PARSE_QUOTE): what is
+ * there is translated.
  *
  * A fragment remains one.  Of ICMP, echo request and reply are translated
  * (RFC 7915, 4.2 and 5.2); ICMP errors and fragmented ICMP are the caller's
@@ -93,11 +93,11 @@ enum xlat_drop xlat_rewrite_apply(const struct xlat_rewrite *rw,
                                   struct pk *pk, const struct pk_info *info,
                                   uint16_t ip_id);
 
-/* Writes the IP headers that 'rw' makes of those in 'info' directly in front of
- * 'l4', where 'l4_bytes' (more, if 'l4' is a quote cut short, than are
- * there) follow, and returns their beginning.  Families differ.  An IPv4 header
- * made from a packet that is no fragment gets DF if 'dont_frag', otherwise
- * 'ip_id'.  The building block of xlat_rewrite_apply() for ICMP errors. */
+/* Writes the IP headers that 'rw' makes of those in 'info' directly in front
+ * of 'l4', where 'l4_bytes' (more, if 'l4' is a quote cut short, than are
+ * there) follow, and returns their beginning.  Families differ.  An IPv4
+ * header made from a packet that is no fragment gets DF if 'dont_frag',
+ * otherwise 'ip_id'.  The building block of xlat_rewrite_apply() for ICMP errors. */
 uint8_t *xlat_rewrite_write_ip(const struct xlat_rewrite *rw,
                                const struct pk_info *info, uint8_t *l4,
                                uint32_t l4_bytes, uint16_t ip_id,

@@ -3,11 +3,11 @@
 
 /* The batch entry, and the short path for ordinary packets.
  *
- * Ordinary is what needs no decision: whole TCP and UDP packets without options
- * and extension headers that fit as they are.  A batch goes in stages: those
- * are picked and their addresses looked up together, so that table lines are
- * fetched side by side; then each is rewritten.  All other packets take the
- * long way (xlat-siit.c), which gives ordinary packets the same result. */
+ * Ordinary is what needs no decision: whole TCP and UDP packets without
+ * options and extension headers that fit as they are.  A batch goes in stages:
+ * those are picked and their addresses looked up together, so that table lines
+ * are fetched side by side; then each is rewritten.  All other packets take
+ * the long way (xlat-siit.c), which gives ordinary packets the same result. */
 
 #include "ila.h"
 #include "xlat-addr.h"

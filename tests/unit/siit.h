@@ -29,7 +29,8 @@ void siit_destroy(struct siit *);
 void siit_run(struct siit *s);
 
 /* Likewise, and fails the test unless the verdict is the wanted one (for
- * XLAT_N_DROPS: whatever the reason) and the result, if any, a valid packet. */
+ * XLAT_N_DROPS: whatever the reason) and the result, if any, a valid
+ * packet. */
 void siit_translated(struct siit *);
 void siit_reply(struct siit *, enum xlat_drop);
 void siit_dropped(struct siit *, enum xlat_drop);
