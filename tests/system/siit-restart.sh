@@ -14,7 +14,7 @@ in_force () {
     for zone in 1 2; do
         ovs-appctl -T 5 xlat/show $zone
     done | grep -vE 'packets|bytes|translated|time'
-    ovs-appctl -T 5 xlat/mappings 2
+    ovs-appctl -T 5 xlat/mappings 2 | sort
 }
 
 siit_net
