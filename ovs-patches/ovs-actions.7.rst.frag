@@ -1,0 +1,74 @@
+.. SPDX-License-Identifier: Apache-2.0
+.. SPDX-FileCopyrightText: The Flexiv authors
+
+
+Translation Actions
+===================
+
+The ``nat64`` action
+--------------------
+..
+  name: NAT64
+
+**Syntax**:
+  | ``nat64(zone=``\ *zone*\ ``)``
+
+Translates the packet between IPv6 and IPv4 by translation zone *zone*, a
+number between 0 and 65535: see ``Xlat_Zone`` in ``ovs-vswitchd.conf.db``\ (5).
+
+What follows the action sees the translated packet.  Where it only sets
+Ethernet addresses, tunnel fields or registers and outputs the packet, this
+costs nothing more; whatever needs the new network or transport header (a
+table, a field of theirs, a ``select`` group, ``controller``, ``learn``, ...)
+makes the packet recirculate, as behind ``pop_mpls``.  In particular:
+
+- VLAN tags are kept.  The packet's connection tracking state is cleared.
+- A list of actions that sets fields behind ``nat64`` must set those of the
+  other address family, ``nw_dst`` in a flow that matches ``ipv6``, for
+  instance.
+- The group buckets that follow, and the actions behind a group, see the packet
+  as it was in front of the group.
+- In an action set, ``nat64`` is executed behind ``push_vlan`` and in front of
+  ``dec_ttl`` and ``set_field``.  The last one counts.
+- A tunnel that inherits TOS or TTL from a packet that has not recirculated
+  takes that from before the translation.
+
+A packet that the zone does not translate, for instance one that is not IP, is
+dropped and counted in the zone's statistics, or goes on unchanged if the zone
+says ``other_config:miss=pass``.  The zone need not exist when the flow is added;
+as long as it does not, packets are dropped and counted as ``no-zone`` (see
+``xlat/stats`` in ``ovs-vswitchd``\ (8)), as are, as ``kind``, those of a zone of
+kind ``ila``.
+
+A packet that is too large for the other side and may be fragmented leaves as
+fragments, each of which runs through what follows.  An ICMP error that the zone
+makes leaves by the port that the packet came from, with the tags that it had,
+also when this is a tunnel or a patch port; in between it passes no flow table
+of this bridge.
+
+The datapath must be a userspace datapath (``datapath_type=netdev``), otherwise
+the flow is refused.  Where OVS executes the actions for one packet by itself
+(slow path), errors and fragments behind the first are lost.
+
+**Conformance**
+  This is an extension of Flexiv: experimenter 0x00024658, subtype 1.
+
+
+The ``ila`` action
+------------------
+..
+  name: ILA
+
+**Syntax**:
+  | ``ila(zone=``\ *zone*\ [``,dir=``\ *direction*]\ ``)``
+
+Translates the packet's IPv6 destination between identifier and locator by the
+translation zone *zone*, of kind ``ila``.  *direction* is ``to_locator``, which
+translates a SIR prefix only, or ``to_identifier``, which translates a known
+locator only; without, the address decides.
+
+All that is said about ``nat64`` holds for ``ila`` too, apart from the other
+address family.
+
+**Conformance**
+  This is an extension of Flexiv: experimenter 0x00024658, subtype 2.
