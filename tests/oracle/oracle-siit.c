@@ -190,10 +190,12 @@ segment(const struct pk *pk, uint8_t proto, const uint8_t *l4, size_t n,
     if (proto != IPPROTO_TCP) {
         /* Datagrams have the size they have: larger than 'lowest-ipv6-mtu'
          * may be if they fit the link. */
-        if (gso > fit) {
+        size_t wire = MIN(want->len, hdr + l4_hdr + gso);
+
+        if (wire > limit) {
             want->why.may |= ORC_WHY(TOO_BIG);
         }
-        if (gso > (int) link - (int) hdr - (int) l4_hdr) {
+        if (wire > link) {
             want->why.must |= ORC_WHY(TOO_BIG);
         }
         return;
