@@ -233,7 +233,8 @@ add_to_csum(uint8_t *p, uint8_t proto, bool partial, uint16_t grown)
     uint16_t sum;
 
     if (partial) {
-        orc_put16(p, orc_add(orc_get16(p), grown));
+        sum = orc_add(orc_get16(p), grown);
+        orc_put16(p, sum ? sum : 0xffff);
     } else if (!udp || orc_get16(p)) {
         sum = orc_add(~orc_get16(p), grown);
         orc_put16(p, sum ? ~sum : udp || proto == 136 ? 0xffff : 0);
@@ -359,7 +360,7 @@ translate(const struct orc_conf *conf, const struct pk *pk,
             add_to_csum(p + l4.ofs + at, l4.proto,
                         pk->flags & PK_L4_PARTIAL, grown);
         }
-        if (l4.proto != IPPROTO_UDP) {
+        if (l4.proto != IPPROTO_UDP || pk->flags & PK_L4_PARTIAL) {
             orc_loose(want, l4.ofs + at);
         }
     }

@@ -593,6 +593,31 @@ orc_is_hairpinned(const struct orc_conf *conf, const struct pk *pk)
             && orc_eam_has4(conf, v4));
 }
 
+/* The address of pool4 that became 'v6', or 0. */
+static uint32_t
+find_own(const struct orc_conf *conf, const uint8_t v6[16])
+{
+    for (unsigned int i = 0; i < conf->n_pool4; i++) {
+        const struct orc_prefix4 *p = &conf->pool4[i];
+
+        for (uint32_t a = p->addr; orc_in4(p, a); a++) {
+            struct orc_why why = { 0, 0 };
+            uint8_t as6[16];
+
+            orc_addr46(conf, a, true, ORC_ERROR_SRC, as6, &why);
+            if (!memcmp(as6, v6, 16)) {
+                return a;
+            }
+            /* Simple hairpinning may leave the EAMT out. */
+            orc_addr46(conf, a, false, ORC_ERROR_SRC, as6, &why);
+            if (!memcmp(as6, v6, 16)) {
+                return a;
+            }
+        }
+    }
+    return 0;
+}
+
 /* To IPv4, and back to IPv6 at once, which counts as one hop. */
 static void
 hairpin(const struct orc_conf *conf, const struct pk *pk,
@@ -619,11 +644,10 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
     if (!is_icmp6_error(&in)) {
         back.set.mtu6 = back.set.lowest_ipv6_mtu = 65535;
     }
-    if (choice->len >= 40) {
+    if (choice->len >= 40 && is_icmp6_error(&in)) {
         /* A source from pool4 shows in what became of it. */
         memset(own4, 0, sizeof own4);
-        orc_addr64(conf, choice->out + 8, ORC_INNER, 0, &v4, &ignored);
-        orc_put32(own4 + 12, v4);
+        orc_put32(own4 + 12, find_own(conf, choice->out + 8));
         own = (struct orc_choice) { own4, sizeof own4 };
     }
     memset(&first, 0, offsetof(struct orc_want, out));
