@@ -9,6 +9,7 @@
 #include "pk-parse.h"
 #include "xlat-prefix.h"
 #include "xlat-private.h"
+#include "xlat-rewrite.h"
 #include "xlat-zone-private.h"
 
 #define DST_OFS 24
@@ -16,35 +17,54 @@
 /* What becomes of one destination address. */
 struct change {
     const struct ila_mapping *mapping;
-    struct xlat_ip6 from;
-    struct xlat_ip6 to;
+    struct xlat_rewrite rw;
     int dir;                     /* As in struct ila_counters. */
 };
+
+static void
+change_init(struct change *c, const struct ila_mapping *m,
+            struct xlat_ip6 from, struct xlat_ip6 to, int dir)
+{
+    bool adjust = m->csum_mode == ILA_CSUM_ADJ_TRANSPORT;
+
+    *c = (struct change) {
+        .mapping = m,
+        .rw = {
+            .from = 6,
+            .to = 6,
+            .flags = XLAT_RW_DST | (adjust ? 0 : XLAT_RW_NO_CSUM),
+            .csum_delta = ila_csum_delta(from.hi, to.hi),
+        },
+        .dir = dir,
+    };
+    xlat_ip6_store(to, c->rw.dst.bytes);
+}
 
 static enum xlat_drop
 to_locator(const struct ila_map *map, struct xlat_ip6 ip, struct change *c)
 {
     const struct ila_mapping *m = ila_map_find(map, ip.lo);
+    struct xlat_ip6 to = { .lo = ip.lo };
 
     if (!m) {
         return XLAT_DROP_NO_MAPPING;
     }
-    *c = (struct change) { m, ip, { m->locator, ip.lo }, 0 };
+    to.hi = m->locator;
     switch ((enum ila_csum_mode) m->csum_mode) {
     case ILA_CSUM_NEUTRAL_MAP:
         if (ip.lo & ILA_C_BIT) {
             return XLAT_DROP_ILA_C_BIT;
         }
-        c->to.lo = ila_csum_neutral_to_locator(ip.lo, ip.hi, m->locator, true);
+        to.lo = ila_csum_neutral_to_locator(ip.lo, ip.hi, m->locator, true);
         break;
     case ILA_CSUM_NEUTRAL_MAP_AUTO:
-        c->to.lo = ila_csum_neutral_to_locator(ip.lo, ip.hi, m->locator,
-                                               false);
+        to.lo = ila_csum_neutral_to_locator(ip.lo, ip.hi, m->locator, false);
         break;
     case ILA_CSUM_ADJ_TRANSPORT:
     case ILA_CSUM_NO_ACTION:
         break;
     }
+    change_init(c, m, ip, to, 0);
     return XLAT_OK;
 }
 
@@ -56,9 +76,9 @@ to_identifier(const struct ila_map *map, struct xlat_ip6 ip, struct change *c)
     if (!ila_map_find_back(map, ip.hi, ip.lo, &back)) {
         return XLAT_DROP_NO_MAPPING;
     }
-    *c = (struct change) {
-        back.mapping, ip, { back.sir, back.mapping->identifier }, 1
-    };
+
+    struct xlat_ip6 to = { back.sir, back.mapping->identifier };
+    change_init(c, back.mapping, ip, to, 1);
     return XLAT_OK;
 }
 
@@ -73,18 +93,19 @@ find_change(const struct ila_map *map, enum xlat_dir dir, struct xlat_ip6 ip,
            : XLAT_DROP_NO_MAPPING;
 }
 
-/* Writes the destination of the packet at 'ip', and changes the checksum of
- * the transport header described by 'info' if that is the mapping's mode. */
+/* Carries out 'c' on the packet 'pk' that 'info' describes, as far as 'has_l4'
+ * says.  Padding behind it stays. */
 static void
-apply(const struct change *c, uint8_t *ip, const struct pk_info *info,
-      bool has_l4, bool partial)
+apply(const struct change *c, const struct pk *pk, const struct pk_info *info,
+      bool has_l4)
 {
-    xlat_ip6_store(c->to, ip + DST_OFS);
-    if (has_l4 && c->mapping->csum_mode == ILA_CSUM_ADJ_TRANSPORT) {
-        ila_csum_adjust(ip + info->l4_ofs, info->len - info->l4_ofs,
-                        info->proto, ila_csum_delta(c->from.hi, c->to.hi),
-                        partial);
+    struct xlat_rewrite rw = c->rw;
+    struct pk view = *pk;
+
+    if (!has_l4) {
+        rw.flags |= XLAT_RW_NO_CSUM;
     }
+    xlat_rewrite_apply(&rw, &view, info, 0);
 }
 
 /* Returns whether the transport header of a packet is there, and has a
@@ -130,7 +151,8 @@ restore_quote(const struct ila_map *map, uint8_t *ip,
     changed = changed < quoted.len ? changed : quoted.len;
 
     uint64_t before = pk_csum_bytes(quote, changed);
-    apply(&c, quote, &quoted, has_l4, false);
+    apply(&c, &(struct pk) { .data = quote, .len = quoted.len }, &quoted,
+          has_l4);
     uint64_t after = pk_csum_bytes(quote, changed);
     if (!partial) {
         ila_csum_adjust(ip + info->l4_ofs, PK_ICMP_HDR_BYTES, IPPROTO_ICMPV6,
@@ -230,7 +252,8 @@ usual_csum_ofs(const struct pk *pk)
 /* Does the same as translate() below, to a usual packet in a plain map.
  * Returns false, and does nothing, if it is not that simple. */
 static inline bool
-translate_usual(const struct ila_map *map, struct pk *pk, struct row *row)
+translate_usual(const struct ila_map *map, enum xlat_dir wanted,
+                struct pk *pk, struct row *row)
 {
     uint32_t csum_ofs = map->plain ? usual_csum_ofs(pk) : 0;
 
@@ -242,7 +265,8 @@ translate_usual(const struct ila_map *map, struct pk *pk, struct row *row)
     struct xlat_ip6 dst = xlat_ip6_load(ip + DST_OFS);
     const struct ila_mapping *m = ila_map_find(map, dst.lo);
     int dir = dst.hi != map->sirs[0];
-    if (!m || (dir && m->locator != dst.hi)) {
+    if (!m || (dir && m->locator != dst.hi)
+        || wanted == (dir ? XLAT_DIR_TO_LOCATOR : XLAT_DIR_TO_IDENTIFIER)) {
         return false;
     }
 
@@ -275,7 +299,7 @@ translate(const struct ila_map *map, const struct xlat_ctx *ctx,
     }
     drop = find_change(map, ctx->dir, xlat_ip6_load(pk->data + DST_OFS), &c);
     if (drop == XLAT_OK) {
-        apply(&c, pk->data, &info, has_l4, partial);
+        apply(&c, pk, &info, has_l4);
         row_count(row, c.mapping, c.dir, info.len);
     }
     if ((drop == XLAT_OK || drop == XLAT_DROP_NO_MAPPING)
@@ -332,8 +356,7 @@ ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         prefetch(zone->ila, jobs, n, ila_map_prefetch_counters);
     }
     for (size_t i = 0; i < n; i++) {
-        if (ctx->dir == XLAT_DIR_AUTO
-            && translate_usual(zone->ila, &jobs[i].pk, &row)) {
+        if (translate_usual(zone->ila, ctx->dir, &jobs[i].pk, &row)) {
             jobs[i].verdict = XLAT_TRANSLATED;
         } else {
             run_one(zone, ctx, &jobs[i], &row);
