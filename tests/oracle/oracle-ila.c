@@ -229,15 +229,15 @@ csum_ofs(uint8_t proto)
 static void
 add_to_csum(uint8_t *p, uint8_t proto, bool partial, uint16_t grown)
 {
-    bool udp = proto == IPPROTO_UDP;
+    bool zero_is_none = proto == IPPROTO_UDP || proto == 136;
     uint16_t sum;
 
     if (partial) {
         sum = orc_add(orc_get16(p), grown);
         orc_put16(p, sum ? sum : 0xffff);
-    } else if (!udp || orc_get16(p)) {
+    } else if (!zero_is_none || orc_get16(p)) {
         sum = orc_add(~orc_get16(p), grown);
-        orc_put16(p, sum ? ~sum : udp || proto == 136 ? 0xffff : 0);
+        orc_put16(p, sum ? ~sum : zero_is_none ? 0xffff : 0);
     }
 }
 
