@@ -21,8 +21,8 @@
 /* The main thread makes and sends an answer whole: it has to be bounded. */
 #define MAX_LISTED 10000
 
-static unixctl_cb_func xlat_list, xlat_show, xlat_mappings, xlat_query,
-    xlat_stats, xlat_flush;
+static unixctl_cb_func xlat_list, xlat_show, xlat_mappings, xlat_sessions,
+    xlat_query, xlat_stats, xlat_flush;
 
 void
 vse_appctl_init(void)
@@ -31,6 +31,8 @@ vse_appctl_init(void)
     unixctl_command_register("xlat/show", "zone", 1, 1, xlat_show, NULL);
     unixctl_command_register("xlat/mappings", "zone [text]", 1, 2,
                              xlat_mappings, NULL);
+    unixctl_command_register("xlat/sessions", "zone [filter]", 1, 2,
+                             xlat_sessions, NULL);
     unixctl_command_register("xlat/query", "zone tuple|address", 2, 2,
                              xlat_query, NULL);
     unixctl_command_register("xlat/stats", "[zone]", 0, 1, xlat_stats, NULL);
@@ -250,6 +252,21 @@ xlat_mappings(struct unixctl_conn *conn, int argc, const char *argv[],
         vse_records_reply(&l.records, conn);
     }
     vse_records_destroy(&l.records);
+}
+
+/* Translation in the kinds of zones that there are is stateless: whatever the
+ * filter, the list is empty. */
+static void
+xlat_sessions(struct unixctl_conn *conn, int argc OVS_UNUSED,
+              const char *argv[], void *aux OVS_UNUSED)
+{
+    struct vse_records rs;
+
+    if (find_zone(conn, argv[1])) {
+        vse_records_init(&rs);
+        vse_records_reply(&rs, conn);
+        vse_records_destroy(&rs);
+    }
 }
 
 static void
