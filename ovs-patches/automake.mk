@@ -55,11 +55,19 @@ ovs-headers.stamp: ovs.stamp
 ovs-plain.stamp: FORCE
 	@$(ovs_tree) --link=ovs-plain -- $(OVS_CONFIGURE_ARGS)
 
-ovs-all: ovs.stamp lib/libxlat.a vswitchd-ext/libvse.a
+# Whether there is anything to do takes Open vSwitch's make seconds to find
+# out, so it is asked only when something of ours has changed.
+ovs-built.stamp: ovs.stamp lib/libxlat.a vswitchd-ext/libvse.a \
+		$(vse_tree_sources) $(lib_libxlat_a_SOURCES)
 	+@$(MAKE) $(AM_MAKEFLAGS) -C ovs --no-print-directory all
+	@touch $@
 
-ovs-plain-all: ovs-plain.stamp
+ovs-plain-built.stamp: ovs-plain.stamp
 	+@$(MAKE) $(AM_MAKEFLAGS) -C ovs-plain --no-print-directory all
+	@touch $@
+
+ovs-all: ovs-built.stamp
+ovs-plain-all: ovs-plain-built.stamp
 
 ovs-install: ovs-all
 	+$(MAKE) $(AM_MAKEFLAGS) -C ovs install
