@@ -103,32 +103,3 @@ vse_zone_remove(uint32_t number)
         ovsrcu_postpone(free, vz);
     }
 }
-
-static int
-compare_zones(const void *a_, const void *b_)
-{
-    const struct vse_zone *const *a = a_;
-    const struct vse_zone *const *b = b_;
-
-    return (*a)->number < (*b)->number ? -1 : (*a)->number > (*b)->number;
-}
-
-void
-vse_zones_for_each(void (*cb)(const struct xlat_zone *, void *aux), void *aux)
-{
-    size_t allocated = cmap_count(&zones);
-    struct vse_zone **sorted = xmalloc(allocated * sizeof *sorted);
-    struct vse_zone *vz;
-    size_t n = 0;
-
-    CMAP_FOR_EACH (vz, node, &zones) {
-        ovs_assert(n < allocated);
-        sorted[n++] = vz;
-    }
-    qsort(sorted, n, sizeof *sorted, compare_zones);
-
-    for (size_t i = 0; i < n; i++) {
-        cb(ovsrcu_get(struct xlat_zone *, &sorted[i]->zone), aux);
-    }
-    free(sorted);
-}

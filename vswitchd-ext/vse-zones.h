@@ -26,8 +26,4 @@ char *vse_zone_put(uint32_t number, const struct xlat_conf *conf);
 /* Removes zone 'number', if there is one.  Main thread only. */
 void vse_zone_remove(uint32_t number);
 
-/* Calls 'cb' for each zone, by number, ascending.  Main thread only. */
-void vse_zones_for_each(void (*cb)(const struct xlat_zone *, void *aux),
-                        void *aux);
-
 #endif /* vse-zones.h */
