@@ -198,6 +198,7 @@ system_tests = \
 	tests/system/ila-linux.sh \
 	tests/system/ila-traffic.sh \
 	tests/system/siit-fragments.sh \
+	tests/system/siit-guest.sh \
 	tests/system/siit-hairpin.sh \
 	tests/system/siit-live.sh \
 	tests/system/siit-offload.sh \
@@ -215,6 +216,7 @@ dist_noinst_SCRIPTS += \
 	tests/system/playground.sh \
 	tests/system/udp.py
 EXTRA_DIST += \
+	tests/system/guest.sh \
 	tests/system/ila-net.sh \
 	tests/system/lib.sh \
 	tests/system/siit-net.sh
