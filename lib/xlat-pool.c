@@ -27,33 +27,19 @@ prefix_size(const struct xlat_prefix *prefix)
     return UINT64_C(1) << (32 - prefix->len);
 }
 
-/* Returns whether 'is_bad' is true of an end of 'prefix'. */
-static bool
-is_any(const struct xlat_prefix *prefix, bool (*is_bad)(uint32_t))
-{
-    uint32_t first = prefix->ip.hi >> 32;
-
-    return is_bad(first) || is_bad(first | ~xlat_mask4(prefix->len));
-}
-
-static bool
-is_unroutable(uint32_t ip)
-{
-    return xlat_ip4_is_unroutable(ip);
-}
-
 char *
 xlat_pool_add(struct xlat_pool *pool, const struct xlat_prefix *prefix)
 {
     char text[XLAT_PREFIX_TEXT_SIZE];
 
     xlat_prefix_format(prefix, text);
-    if (prefix->len < 8 || is_any(prefix, is_unroutable)) {
+    if (prefix->len < 8 || xlat_prefix_has_unroutable(prefix)) {
         return xlat_error("pool4 %s is not made of unicast addresses", text);
     }
-    if (is_any(prefix, xlat_ip4_is_private)) {
-        return xlat_error("pool4 %s is private or shared address space, which "
-                          "cannot stand for routers (RFC 6791, 4)", text);
+    if (xlat_prefix_has_private(prefix)) {
+        return xlat_error("pool4 %s has private or shared address space, "
+                          "which cannot stand for routers (RFC 6791, 4)",
+                          text);
     }
     for (size_t i = 0; i < pool->n; i++) {
         if (xlat_prefix_overlaps(&pool->prefixes[i], prefix)) {

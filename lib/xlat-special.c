@@ -42,8 +42,8 @@ is_in(const struct range *ranges, size_t n, uint32_t ip)
     return false;
 }
 
-bool
-xlat_ip4_is_private(uint32_t ip)
+static bool
+is_private(uint32_t ip)
 {
     return is_in(private, sizeof private / sizeof private[0], ip);
 }
@@ -56,7 +56,7 @@ xlat_ip4_is_non_global(uint32_t ip)
     if (ip == IP4(192, 0, 0, 9) || ip == IP4(192, 0, 0, 10)) {
         return false;
     }
-    return xlat_ip4_is_private(ip)
+    return is_private(ip)
            || is_in(non_global, sizeof non_global / sizeof non_global[0], ip);
 }
 
@@ -75,6 +75,23 @@ xlat_prefix_has_unroutable(const struct xlat_prefix *prefix)
 
     for (size_t i = 0; i < sizeof unroutable / sizeof unroutable[0]; i++) {
         if (xlat_prefix_overlaps(prefix, &unroutable[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+xlat_prefix_has_private(const struct xlat_prefix *prefix)
+{
+    for (size_t i = 0; i < sizeof private / sizeof private[0]; i++) {
+        const struct xlat_prefix range = {
+            .ip.hi = (uint64_t) private[i].net << 32,
+            .family = 4,
+            .len = private[i].len,
+        };
+
+        if (xlat_prefix_overlaps(prefix, &range)) {
             return true;
         }
     }

@@ -39,8 +39,9 @@ bool xlat_prefix_has_unroutable(const struct xlat_prefix *prefix);
  * so that 64:ff9b::/96 must not represent it (RFC 6052, 3.1). */
 bool xlat_ip4_is_non_global(uint32_t ip);
 
-/* Returns whether 'ip' is private (RFC 1918) or shared (RFC 6598), and so
- * cannot stand for a router towards the Internet (RFC 6791, 4). */
-bool xlat_ip4_is_private(uint32_t ip);
+/* Returns whether any address under 'prefix', IPv4, is private (RFC 1918) or
+ * shared (RFC 6598), and so cannot stand for a router towards the Internet
+ * (RFC 6791, 4). */
+bool xlat_prefix_has_private(const struct xlat_prefix *prefix);
 
 #endif /* xlat-special.h */

@@ -43,7 +43,12 @@ static const struct {
     { "pool4=203.0.113.0/24 pool4=203.0.113.7", "overlaps" },
     { "pool4=10.0.0.0/24", "private" },
     { "pool4=100.64.0.0/24", "private" },
+    { "pool4=192.0.0.0/8", "private" },
+    { "pool4=172.0.0.0/8", "private" },
+    { "pool4=100.0.0.0/8", "shared" },
+    { "pool4=192.168.4.1", "private" },
     { "pool4=127.0.0.1", "unicast" },
+    { "pool4=255.255.255.0/24", "unicast" },
 
     /* Explicit address mappings. */
     { "eam=2001:db8::/121,192.0.2.0/24", "fewer addresses" },
