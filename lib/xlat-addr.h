@@ -56,8 +56,7 @@ void xlat_addr_one(const struct xlat_zone *, struct xlat_addr *);
  * The outer source is a router's, so that being illegal does not drop the
  * packet (RFC 7915, 4.1).  Where it has no mapping, a random address of pool4
  * (RFC 6791) or else the setting icmp-source4 or icmp-source6 takes its
- * place.  '*rng' is a pseudorandom state,
- * not 0. */
+ * place.  '*rng' is a pseudorandom state, not 0. */
 void xlat_addr_error(const struct xlat_zone *, uint64_t *rng,
                      struct xlat_addr *outer, struct xlat_addr *inner);
 

@@ -18,9 +18,14 @@
 
 struct xlat_conf;
 
+/* Makes an empty configuration: of a siit zone, number 0, each option at its
+ * default.  NULL if there is no memory. */
 struct xlat_conf *xlat_conf_create(void);
+
+/* NULL is allowed. */
 void xlat_conf_destroy(struct xlat_conf *);
 
+/* 'number' is that of the zone, 0 to 65535. */
 char *xlat_conf_set_zone(struct xlat_conf *, int64_t number);
 /* 'kind' is "siit" or "ila". */
 char *xlat_conf_set_kind(struct xlat_conf *, const char *kind);

@@ -18,7 +18,10 @@ struct xlat_deny {
     size_t n;
 };
 
-void xlat_deny_init(struct xlat_deny *);
+/* Makes '*deny' a list without rules. */
+void xlat_deny_init(struct xlat_deny *deny);
+
+/* Frees the rules.  To be used again, the list must be made again. */
 void xlat_deny_destroy(struct xlat_deny *);
 
 /* Replaces the rules of 'deny' by the list 'text' of prefixes, separated by

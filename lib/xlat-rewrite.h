@@ -97,7 +97,8 @@ enum xlat_drop xlat_rewrite_apply(const struct xlat_rewrite *rw,
  * of 'l4', where 'l4_bytes' (more, if 'l4' is a quote cut short, than are
  * there) follow, and returns their beginning.  Families differ.  An IPv4
  * header made from a packet that is no fragment gets DF if 'dont_frag',
- * otherwise 'ip_id'.  The building block of xlat_rewrite_apply() for ICMP errors. */
+ * otherwise 'ip_id'.  The building block of xlat_rewrite_apply() for ICMP
+ * errors. */
 uint8_t *xlat_rewrite_write_ip(const struct xlat_rewrite *rw,
                                const struct pk_info *info, uint8_t *l4,
                                uint32_t l4_bytes, uint16_t ip_id,

@@ -3,6 +3,7 @@
 
 #include "xlat-stats.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,10 +100,11 @@ tally_untranslated(struct xlat_tally *t, const struct xlat_job *job)
         t->replies++;
         t->reply_reasons[job->drop]++;
         break;
-    case XLAT_TRANSLATED:
     case XLAT_DROPPED:
         t->drops[job->drop]++;
         break;
+    case XLAT_TRANSLATED:
+        assert(!"xlat_tally_job() has counted these");
     }
 }
 

@@ -16,9 +16,14 @@ struct xlat_stats;
 
 /* Makes counters of zero, with one reference.  NULL if there is no memory. */
 struct xlat_stats *xlat_stats_create(void);
-struct xlat_stats *xlat_stats_ref(struct xlat_stats *);
+
+/* Takes one more reference, and returns 'stats'. */
+struct xlat_stats *xlat_stats_ref(struct xlat_stats *stats);
+
+/* Gives a reference up; the last one frees the counters.  NULL is allowed. */
 void xlat_stats_unref(struct xlat_stats *);
 
+/* Copies the counters, each as of some moment during the call. */
 void xlat_stats_get(const struct xlat_stats *, struct xlat_counters *);
 
 /* What one batch adds.  The arrays are valid only if 'n_untranslated' is not

@@ -23,6 +23,7 @@ struct util_capture {
  * sentence that the caller frees. */
 char *util_capture_open(struct util_capture *, const char *path);
 
+/* Closes a capture that util_capture_open() has opened. */
 void util_capture_close(struct util_capture *);
 
 /* Creates a capture of type 'dlt' (DLT_*) at 'path' ("-": standard output)
