@@ -241,17 +241,36 @@ check_keys(const json_t *object, const struct column *columns)
 
 /* Columns. */
 
-/* Reads the columns of 'object', in the order of 'columns'. */
+/* Puts 'name', of what 'error' is about, in front of it, but not twice. */
+static char *
+name_error(char *error, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (!error || strncmp(error, name, n)) {
+        return util_text_prefix(error, "%s: ", name);
+    } else if (error[n] == ' ') {
+        char *named = util_text("%s: %s", name, error + n + 1);
+
+        free(error);
+        return named;
+    }
+    return error;
+}
+
+/* Reads the columns of 'object', in the order of 'columns'.  One that is null
+ * is not there. */
 static char *
 read_columns(const json_t *object, const struct column *columns,
              struct xlat_conf *conf)
 {
     for (const struct column *c = columns; c->name; c++) {
         const json_t *value = json_object_get(object, c->name);
-        char *error = value ? c->read(conf, value) : NULL;
+        char *error = (value && !json_is_null(value)
+                       ? name_error(c->read(conf, value), c->name) : NULL);
 
         if (error) {
-            return util_text_prefix(error, "%s: ", c->name);
+            return error;
         }
     }
     return NULL;
@@ -321,10 +340,35 @@ read_pool4(struct xlat_conf *conf, const json_t *value)
     return read_set(conf, value, xlat_conf_add_pool4);
 }
 
-/* Hands each pair of 'map' to 'add'; an error names the key. */
+typedef char *add_pair(struct xlat_conf *, const char *key,
+                       const char *value);
+
+/* Hands 'value' to 'add' as text: the database has strings only, but who
+ * writes JSON by hand writes numbers and truth values as such. */
 static char *
-read_map(struct xlat_conf *conf, const json_t *map,
-         char *(*add)(struct xlat_conf *, const char *key, const char *value))
+read_value(struct xlat_conf *conf, const char *key, const json_t *value,
+           add_pair *add)
+{
+    if (json_is_string(value)) {
+        return add(conf, key, json_string_value(value));
+    } else if (json_is_boolean(value)) {
+        return add(conf, key, json_is_true(value) ? "true" : "false");
+    } else if (json_is_integer(value)) {
+        char *text = util_text("%lld", (long long) json_integer_value(value));
+        char *error = add(conf, key, text);
+
+        free(text);
+        return error;
+    }
+    return (json_is_null(value)
+            ? NULL
+            : util_text("%s: must be a string, an integer or a truth value",
+                        key));
+}
+
+/* Hands each pair of 'map' to 'add', whose errors name the key. */
+static char *
+read_map(struct xlat_conf *conf, const json_t *map, add_pair *add)
 {
     const json_t *value;
     const char *key;
@@ -333,11 +377,10 @@ read_map(struct xlat_conf *conf, const json_t *map,
         return util_text("must be an object");
     }
     json_object_foreach ((json_t *) map, key, value) {
-        char *error = (json_is_string(value)
-                       ? add(conf, key, json_string_value(value))
-                       : util_text("must be a string"));
+        char *error = read_value(conf, key, value, add);
+
         if (error) {
-            return util_text_prefix(error, "%s: ", key);
+            return error;
         }
     }
     return NULL;
@@ -359,10 +402,10 @@ static char *
 read_bib(struct xlat_conf *conf, const json_t *value)
 {
     (void) conf;
-    if (!json_is_array(value)) {
-        return util_text("must be a list of strings");
+    if (!json_is_array(value) && !json_is_object(value)) {
+        return util_text("must be a list or an object");
     }
-    return (json_array_size(value)
+    return (json_array_size(value) || json_object_size(value)
             ? util_text("stateless translation has no bindings")
             : NULL);
 }
@@ -386,6 +429,9 @@ mapping_string(const json_t *mapping, const char *key, bool required,
 {
     const json_t *value = json_object_get(mapping, key);
 
+    if (json_is_null(value)) {
+        value = NULL;
+    }
     *valuep = json_string_value(value);
     if (value && !*valuep) {
         return util_text("%s: must be a string", key);
@@ -408,20 +454,22 @@ read_mapping(const json_t *mapping, struct xlat_conf *conf)
                                    &ident_type))) {
         return error;
     }
-    return util_text_prefix(xlat_conf_add_ila(conf, identifier, locator,
-                                              csum_mode, ident_type),
-                            "%s: ", identifier);
+    return name_error(xlat_conf_add_ila(conf, identifier, locator, csum_mode,
+                                        ident_type),
+                      identifier);
 }
 
+/* Reads those of the list under 'key' that belong to 'zone'. */
 static char *
-read_mappings(const json_t *document, long long zone, struct xlat_conf *conf)
+read_mapping_list(const json_t *document, const char *key, long long zone,
+                  struct xlat_conf *conf)
 {
-    const json_t *mappings = json_object_get(document, "mappings");
+    const json_t *mappings = json_object_get(document, key);
     const json_t *mapping;
     size_t i;
 
-    if (mappings && !json_is_array(mappings)) {
-        return util_text("mappings: must be a list of objects");
+    if (mappings && !json_is_null(mappings) && !json_is_array(mappings)) {
+        return util_text("%s: must be a list of objects", key);
     }
     json_array_foreach (mappings, i, mapping) {
         const json_t *number = json_object_get(mapping, "zone");
@@ -436,10 +484,20 @@ read_mappings(const json_t *document, long long zone, struct xlat_conf *conf)
             error = read_mapping(mapping, conf);
         }
         if (error) {
-            return util_text_prefix(error, "mappings: number %zu: ", i + 1);
+            return util_text_prefix(error, "%s: number %zu: ", key, i + 1);
         }
     }
     return NULL;
+}
+
+/* "ila_mappings" is another name for "mappings". */
+static char *
+read_mappings(const json_t *document, long long zone, struct xlat_conf *conf)
+{
+    char *error = read_mapping_list(document, "mappings", zone, conf);
+
+    return (error ? error
+            : read_mapping_list(document, "ila_mappings", zone, conf));
 }
 
 /* Files that options name. */

@@ -66,9 +66,9 @@ def cases():
                   'zone 1: unknown key "pool5"', 'an unknown column')
     yield refused('unknown-option', siit(mtu5='1500'), 'mtu5',
                   'an unknown option')
-    yield refused('option-type', changed(good, other_config={'mtu6': 1500}),
+    yield refused('option-type', changed(good, other_config={'mtu6': [1500]}),
                   'zone 1: other_config: mtu6: must be a string',
-                  'an option that is no string')
+                  'an option that is a list')
     yield refused('option-range', siit(mtu6='1279'), 'mtu6',
                   'an option out of its range')
     yield refused('option-word', siit(hairpin='maybe'), 'hairpin',
