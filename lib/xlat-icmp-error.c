@@ -13,8 +13,10 @@
  * 3). */
 #define PADDED_MIN 128
 
-/* The extension header (RFC 4884, 7), without which the rest is nothing. */
+/* The header of extensions, and that of each object that follows (RFC 4884,
+ * 7). */
 #define EXT_HDR_BYTES 4
+#define EXT_OBJECT_HDR_BYTES 4
 
 /* The new message's parts, in bytes, in their order. */
 struct layout {
@@ -28,6 +30,7 @@ static void plan(const struct xlat_rewrite *outer,
                  const struct xlat_rewrite *inner,
                  const struct xlat_settings *, const struct pk_info *,
                  struct xlat_icmp_error *, struct layout *);
+static void cut_ext(const struct xlat_icmp_error *, uint32_t bytes);
 static bool move_quote(struct pk *, const struct pk_info *,
                        const struct layout *, struct xlat_icmp_error *);
 static uint64_t message_sum(const struct pk *, const struct pk_info *,
@@ -45,6 +48,7 @@ xlat_icmp_error_read(const struct pk *pk, const struct pk_info *info,
 
     err->ext_bytes = has_ext ? room - length : 0;
     err->quote = icmp + PK_ICMP_HDR_BYTES;
+    err->ext = err->quote + room - err->ext_bytes;
     if (pk_parse(err->quote, room - err->ext_bytes, PK_PARSE_QUOTE,
                  &err->inner)
         || err->inner.family != info->family) {
@@ -70,6 +74,9 @@ xlat_icmp_error_apply(const struct xlat_rewrite *outer,
     plan(outer, inner, set, info, err, &l);
     if (!move_quote(pk, info, &l, err)) {
         return XLAT_DROP_NO_HEADROOM;
+    }
+    if (l.ext) {
+        cut_ext(err, l.ext);
     }
 
     struct pk quote = {
@@ -136,6 +143,61 @@ padded(uint32_t bytes, uint32_t unit)
     return bytes > PADDED_MIN ? bytes : PADDED_MIN;
 }
 
+/* Returns how many of the extensions of 'err' fit in 'max' bytes: all, or as
+ * many objects as are whole.  0 if it is not even one. */
+static uint32_t
+fitting_ext(const struct xlat_icmp_error *err, uint32_t max)
+{
+    uint32_t bytes = EXT_HDR_BYTES;
+
+    if (err->ext_bytes <= max) {
+        return err->ext_bytes;
+    }
+    while (bytes + EXT_OBJECT_HDR_BYTES <= max) {
+        uint32_t object = ntohs(pk_get16(err->ext + bytes));
+
+        if (object < EXT_OBJECT_HDR_BYTES || object % 4
+            || object > max - bytes) {
+            break;
+        }
+        bytes += object;
+    }
+    return bytes > EXT_HDR_BYTES ? bytes : 0;
+}
+
+static uint32_t
+clamp(uint32_t x, uint32_t min, uint32_t max)
+{
+    return x < min ? min : x > max ? max : x;
+}
+
+/* Plans the quote and the extensions behind it, in 'limit' bytes and units of
+ * 'unit' bytes.  What a receiver cannot do without are whole extensions: the
+ * quote gives way to them, as long as it has the least length.  Returns false
+ * if there is no room for any. */
+static bool
+plan_ext(struct xlat_icmp_error *err, uint32_t unit, uint32_t limit,
+         struct layout *l)
+{
+    uint32_t room, max, ext;
+
+    if (limit < PADDED_MIN) {
+        return false;
+    }
+    room = err->ext_bytes < limit ? limit - err->ext_bytes : 0;
+    /* The length attribute has 8 bits. */
+    max = clamp(room / unit * unit, PADDED_MIN, UINT8_MAX * unit);
+    room = padded(l->quote < max ? l->quote : max, unit);
+    ext = fitting_ext(err, limit - room);
+    if (!ext) {
+        return false;
+    }
+    cut_quote(err, &l->quote, max);
+    l->pad = room - l->quote;
+    l->ext = ext;
+    return true;
+}
+
 /* Decides what the new message looks like. */
 static void
 plan(const struct xlat_rewrite *outer, const struct xlat_rewrite *inner,
@@ -150,21 +212,22 @@ plan(const struct xlat_rewrite *outer, const struct xlat_rewrite *inner,
                 + pk_l4_bytes(&err->inner));
     l->pad = l->ext = 0;
     limit -= l->outer_hdr + PK_ICMP_HDR_BYTES;
-    if (err->hdr.has_length && err->ext_bytes) {
-        uint32_t room;
-
-        /* The length attribute has 8 bits. */
-        cut_quote(err, &l->quote, UINT8_MAX * unit);
-        room = padded(l->quote, unit);
-        if (room + EXT_HDR_BYTES <= limit) {
-            uint32_t ext_max = (limit - room) & ~3u;
-
-            l->pad = room - l->quote;
-            l->ext = err->ext_bytes < ext_max ? err->ext_bytes : ext_max;
-            return;
-        }
+    if (!(err->hdr.has_length && err->ext_bytes
+          && plan_ext(err, unit, limit, l))) {
+        cut_quote(err, &l->quote, limit);
     }
-    cut_quote(err, &l->quote, limit);
+}
+
+/* Cuts the extensions to their first 'bytes' and corrects their checksum, if
+ * they have one: by the difference, as outside. */
+static void
+cut_ext(const struct xlat_icmp_error *err, uint32_t bytes)
+{
+    uint64_t gone = pk_csum_bytes(err->ext + bytes, err->ext_bytes - bytes);
+
+    if (bytes < err->ext_bytes && pk_get16(err->ext + 2)) {
+        xlat_hdr_update_csum(err->ext + 2, pk_csum_delta(gone, 0), true);
+    }
 }
 
 /* Moves the packet inside in front of the padding in front of the extensions,

@@ -12,9 +12,10 @@
  * The packet inside may be cut short anywhere behind its IP headers.  Where
  * the message has extensions, the quote in front of them is padded to a
  * multiple of the family's unit and to at least 128 bytes, and its new length
- * noted; extensions go where the new type cannot have any, and are cut where
- * the message would pass the least MTU of IPv6, or the zone's of IPv4.
- * Anything else behind the packet inside is cut off. */
+ * noted; extensions go where the new type cannot have any.  Where the message
+ * would pass the least MTU of IPv6, or the zone's of IPv4, the quote is cut, to
+ * no less than 128 bytes, then the extensions are, between two of their
+ * objects.  Anything else behind the packet inside is cut off. */
 
 #include "pk-parse.h"
 #include "xlat-icmp.h"
@@ -24,7 +25,8 @@ struct xlat_icmp_error {
     struct xlat_icmp hdr;        /* Translated header. */
     struct pk_info inner;        /* Of the packet inside. */
     uint8_t *quote;              /* That packet. */
-    uint32_t ext_bytes;          /* Extensions at the end of the packet. */
+    uint8_t *ext;                /* Extensions, at the end of the packet. */
+    uint32_t ext_bytes;
 };
 
 /* Reads the ICMP error 'pk', which 'info' describes: of a known type, no

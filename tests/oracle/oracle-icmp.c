@@ -148,12 +148,47 @@ inner_echo(uint8_t *p, size_t n, uint8_t type, uint16_t old_pseudo,
     }
 }
 
+/* The bytes of the header and the whole objects (RFC 4884, 7) that fit in
+ * 'max'; 0 if that is no object at all. */
+static size_t
+whole_objects(const uint8_t *ext, size_t n, size_t max)
+{
+    size_t at = EXT_HDR;
+
+    if (n <= max) {
+        return n;
+    }
+    for (;;) {
+        size_t object = at + 4 <= max ? orc_get16(ext + at) : 0;
+
+        if (object < 4 || object % 4 || at + object > max) {
+            return at > EXT_HDR ? at : 0;
+        }
+        at += object;
+    }
+}
+
+/* Copies an extension's first bytes.  Its checksum, if there is one, is then
+ * right if it was. */
+static void
+copy_ext(uint8_t *to, const uint8_t *ext, size_t n, size_t old_n)
+{
+    memcpy(to, ext, n);
+    if (n < old_n && orc_get16(ext + 2)) {
+        uint16_t wrong = orc_sum(ext, old_n) % 0xffff;
+
+        orc_put16(to + 2, 0);
+        orc_put16(to + 2, ~orc_sub(orc_sum(to, n), wrong));
+    }
+}
+
 /* Puts the extension behind the translated quote, which ends at 'want->len'.
  * 'unit' is that of the length field at byte 'at' of the new message; the
- * whole packet shall have no more than 'max' bytes.
+ * whole packet shall have no more than 'max' bytes: the quote, of which 128
+ * bytes must stay, is cut first.
  *
- * Whether half an extension is better than none is a matter of opinion, as is
- * a length of a quote with nothing behind it: 'choice' decides. */
+ * Whether half an extension is better than none is a matter of opinion:
+ * 'choice' decides. */
 static void
 put_ext(const struct quote *q, const struct error *e, size_t hdr,
         unsigned int at, unsigned int unit, size_t max,
@@ -161,25 +196,26 @@ put_ext(const struct quote *q, const struct error *e, size_t hdr,
 {
     uint8_t *m = want->out + hdr;
     size_t room = max - hdr - 8;
-    size_t odf = MIN(want->len - hdr - 8, room);
-    size_t padded = MIN(MAX((odf + unit - 1) / unit * unit, 128), 255 * unit);
-    size_t ext_len = padded < room ? MIN(q->ext_len, room - padded) : 0;
-    bool cut = ext_len < q->ext_len;
+    size_t odf = want->len - hdr - 8;
+    size_t odf_max = q->ext_len < room ? (room - q->ext_len) / unit * unit : 0;
+    size_t padded = MIN((odf + unit - 1) / unit * unit,
+                        MIN(odf_max, 255 * unit));
     bool chosen = choice->len > hdr + 8 && choice->out[hdr + at];
+    size_t ext_len = 0;
 
-    want->len = hdr + 8 + odf;
-    if (!e->ext || !q->has_len || padded > room
-        || (!chosen && cut)) {
-        return;
+    padded = MAX(padded, 128);
+    if (e->ext && q->has_len && padded <= room) {
+        ext_len = whole_objects(q->ext, q->ext_len, room - padded);
     }
-    if (cut) {
-        ext_len -= ext_len % EXT_HDR;
+    if (!ext_len || (!chosen && ext_len < q->ext_len)) {
+        want->len = hdr + 8 + MIN(odf, room);
+        return;
     }
     /* RFC 4884, 3, 4.1 and 4.2. */
     if (padded > odf) {
         memset(m + 8 + odf, 0, padded - odf);
     }
-    memcpy(m + 8 + padded, q->ext, ext_len);
+    copy_ext(m + 8 + padded, q->ext, ext_len, q->ext_len);
     m[at] = padded / unit;
     want->len = hdr + 8 + padded + ext_len;
 }
@@ -459,7 +495,7 @@ inner64(const struct orc_conf *conf, const struct orc_ip6 *in, uint16_t id, uint
     orc_addr64(conf, in->src, ORC_INNER, 0, &out.src, &why);
     orc_addr64(conf, in->dst, ORC_INNER, 0, &out.dst, &why);
     inner_why(&why, want);
-    if (full_len < 0 || full_len + 20 > 65535) {
+    if (full_len < 0 || full_len + 20 + in->frag_ofs > 65535) {
         want->why.must |= ORC_WHY(ICMP_INNER) | ORC_WHY(GROWN_PAST_MAX);
         return 0;
     }

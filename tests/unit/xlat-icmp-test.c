@@ -459,8 +459,53 @@ START_TEST(extension_sizes)
 }
 END_TEST
 
-/* RFC 7915, 4.2: "simply truncated"; and none where the new type has no
- * length attribute. */
+/* Appends an extension with its checksum: 'n' objects of 'bytes' bytes. */
+static uint32_t
+add_objects(uint32_t length, uint32_t n, uint16_t bytes)
+{
+    uint8_t *ext = quote.pk.data + length;
+    uint32_t total = add_extension(length, 4 + n * bytes);
+
+    pk_put32(ext, htonl(0x20000000));
+    for (uint32_t i = 0; i < n; i++) {
+        pk_put16(ext + 4 + i * bytes, htons(bytes));
+    }
+    pk_put16(ext + 2, htons(~packet_sum(ext, 4 + n * bytes, 0)));
+    return total;
+}
+
+/* Checks that the result, to IPv6, has a quote of 'length' bytes and an
+ * extension of 'ext_bytes', its checksum right. */
+static void
+check_extension(uint32_t length, uint32_t ext_bytes)
+{
+    siit_translated(&s);
+    ck_assert_uint_eq(s.job.pk.data[44], length / 8);
+    ck_assert_uint_eq(s.job.pk.len, 48 + length + ext_bytes);
+    ck_assert_uint_eq(packet_sum(s.job.pk.data + 48 + length, ext_bytes, 0),
+                      0xffff);
+}
+
+/* The quote gives way to extensions, down to 128 bytes; then objects go. */
+START_TEST(extension_and_limit)
+{
+    build_quote(true, IPPROTO_UDP, packet_udp(inner_l4, 1, 2, 700));
+    build_error(true, 11, 0, 728u / 4 << 16, add_objects(728, 1, 480));
+    check_extension(1232 / 8 * 8 - 488, 484);
+    build_quote(true, IPPROTO_UDP, packet_udp(inner_l4, 1, 2, 700));
+    build_error(true, 11, 0, 728u / 4 << 16, add_objects(728, 2, 548));
+    check_extension(128, 4 + 2 * 548);
+    build_quote(true, IPPROTO_UDP, packet_udp(inner_l4, 1, 2, 700));
+    build_error(true, 11, 0, 728u / 4 << 16, add_objects(728, 3, 500));
+    check_extension(128, 4 + 2 * 500);
+    build_quote(true, IPPROTO_UDP, packet_udp(inner_l4, 1, 2, 100));
+    build_error(true, 11, 0, 128u / 4 << 16, add_objects(128, 3, 500));
+    check_extension(128, 4 + 2 * 500);
+}
+END_TEST
+
+/* RFC 7915, 4.2: "simply truncated"; here to nothing, as it has no objects.
+ * And none where the new type has no length attribute. */
 START_TEST(extension_too_long)
 {
     uint32_t total;
@@ -469,9 +514,8 @@ START_TEST(extension_too_long)
     total = add_extension(128, 1200);
     build_error(true, 11, 0, 128 / 4 << 16, total);
     siit_translated(&s);
-    ck_assert_uint_le(s.job.pk.len, 1280);
-    ck_assert_uint_ge(s.job.pk.len, 1277);
-    ck_assert_uint_eq(s.job.pk.data[44], 152 / 8);
+    ck_assert_uint_eq(s.job.pk.len, 48 + 148);
+    ck_assert_uint_eq(s.job.pk.data[44], 0);
 
     total = add_extension(128, 100);
     build_error(true, 12, 0, 0, total);
@@ -597,6 +641,7 @@ main(void)
     tcase_add_test(tc, inner_fragment);
     tcase_add_test(tc, extension_46);
     tcase_add_test(tc, extension_sizes);
+    tcase_add_test(tc, extension_and_limit);
     tcase_add_test(tc, extension_too_long);
     tcase_add_test(tc, cut_46);
     tcase_add_test(tc, outer_csum_wrong);
