@@ -114,7 +114,7 @@ parse_4(const uint8_t *ip, uint32_t len, unsigned int flags,
     }
 
     uint32_t total = ntohs(pk_get16(ip + 2));
-    if (total < hdr_bytes || info->frag_ofs + total - hdr_bytes > UINT16_MAX) {
+    if (total < hdr_bytes || info->frag_ofs + total > UINT16_MAX) {
         return PK_BAD_HDR;
     }
     info->source_route = has_source_route(ip + PK_IP4_HDR_BYTES,
@@ -162,7 +162,7 @@ check_behind_frag(const struct pk_info *info)
 static enum pk_parse_result
 walk_ext_hdrs(const uint8_t *ip, struct pk_info *info)
 {
-    for (int i = 0; i < MAX_EXT_HDRS; i++) {
+    for (int i = 0;; i++) {
         const uint8_t *ext = ip + info->l4_ofs;
         uint32_t left = info->len - info->l4_ofs;
         uint32_t bytes;
@@ -176,7 +176,9 @@ walk_ext_hdrs(const uint8_t *ip, struct pk_info *info)
         default:
             return PK_OK;
         }
-        if (left < 8) {
+        if (i == MAX_EXT_HDRS) {
+            return PK_BAD_EXT;
+        } else if (left < 8) {
             return PK_TRUNCATED;
         }
         bytes = info->proto == IPPROTO_FRAGMENT ? 8 : (ext[1] + 1) * 8;
@@ -194,7 +196,6 @@ walk_ext_hdrs(const uint8_t *ip, struct pk_info *info)
         }
         info->proto = ext[0];
     }
-    return PK_BAD_EXT;
 }
 
 static enum pk_parse_result

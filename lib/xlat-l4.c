@@ -11,6 +11,7 @@
 
 #define UDP_CSUM_OFS 6
 
+static bool is_no_transport(const struct pk_info *);
 static enum xlat_drop prepare_icmp(const struct xlat_way *);
 static enum xlat_drop prepare_udp(struct xlat_way *);
 
@@ -21,6 +22,8 @@ xlat_l4_prepare(struct xlat_way *way)
 
     if (info->family == 4 && info->proto == IPPROTO_IGMP) {
         return XLAT_DROP_ICMP_TYPE;      /* RFC 7915, 4.2. */
+    } else if (is_no_transport(info)) {
+        return XLAT_DROP_BAD_EXT_HDR;
     } else if (xlat_is_icmp(info) && xlat_is_cut(info)) {
         return XLAT_DROP_ICMP_FRAGMENT;
     } else if (!pk_has_l4(info)) {
@@ -34,6 +37,19 @@ xlat_l4_prepare(struct xlat_way *way)
     } else {
         return XLAT_OK;
     }
+}
+
+/* Returns true if an IPv4 packet has a protocol that is none, but would make
+ * its payload an extension header of the IPv6 packet: source routes, options
+ * and fragments that no filter of the IPv4 side has seen. */
+static bool
+is_no_transport(const struct pk_info *info)
+{
+    return (info->family == 4
+            && (info->proto == IPPROTO_HOPOPTS
+                || info->proto == IPPROTO_ROUTING
+                || info->proto == IPPROTO_FRAGMENT
+                || info->proto == IPPROTO_DSTOPTS));
 }
 
 static enum xlat_drop

@@ -48,7 +48,8 @@ enum xlat_drop xlat_64_prepare_ttl(struct xlat_way *way);
 
 /* xlat-l4.c: what both directions demand of the transport header: that it is
  * there, that ICMP is an unfragmented query, and that a UDP checksum of zero
- * is treated as the zone says.  IGMP ends here. */
+ * is treated as the zone says.  IGMP ends here, and so do IPv6's extension
+ * headers as protocols of IPv4. */
 enum xlat_drop xlat_l4_prepare(struct xlat_way *way);
 
 /* xlat-l4.c: writes the checksum that a sender of UDP left out, if the zone

@@ -106,21 +106,77 @@ is_host_6(const uint8_t *addr)
             && !IN6_IS_ADDR_LOOPBACK(&a));
 }
 
+/* Returns true if 'proto' is an IPv6 extension header that names what follows
+ * it in its first byte, as all do but ESP. */
+static bool
+is_ext_hdr(uint8_t proto)
+{
+    switch (proto) {
+    case IPPROTO_HOPOPTS:
+    case IPPROTO_ROUTING:
+    case IPPROTO_FRAGMENT:
+    case IPPROTO_AH:
+    case IPPROTO_DSTOPTS:
+    case IPPROTO_MH:
+    case 139:                    /* HIP, RFC 7401. */
+    case 140:                    /* Shim6, RFC 5533. */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Returns the bytes of the extension header of 'proto' at 'ext'. */
+static uint32_t
+ext_hdr_bytes(uint8_t proto, const uint8_t *ext)
+{
+    switch (proto) {
+    case IPPROTO_FRAGMENT:
+        return 8;
+    case IPPROTO_AH:
+        return (ext[1] + 2) * 4;
+    default:
+        return (ext[1] + 1) * 8;
+    }
+}
+
+/* Returns true if the packet at 'ip', which 'info' describes, is an ICMP error
+ * or may be part of one.  Extension headers that pk_parse() did not skip are
+ * looked behind. */
+static bool
+may_be_error(const uint8_t *ip, const struct pk_info *info)
+{
+    uint8_t icmp = info->family == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+    uint32_t ofs = info->l4_ofs;
+    uint8_t proto = info->proto;
+
+    while (info->family == 6 && is_ext_hdr(proto) && pk_has_l4(info)) {
+        const uint8_t *ext = ip + ofs;
+
+        if (ofs + 8 > info->len) {
+            return false;
+        }
+        ofs += ext_hdr_bytes(proto, ext);
+        proto = ext[0];
+    }
+    if (!pk_has_l4(info)) {
+        return proto == icmp || is_ext_hdr(proto);
+    }
+    return proto == icmp && (ofs >= info->len
+                             || xlat_icmp_is_error(info->family, ip[ofs]));
+}
+
 /* Returns true if an ICMP error may be sent about the packet of 'way' (RFC
- * 1122, 3.2.2; RFC 4443, 2.4 (e)): it is no ICMP error, no fragment but the
- * first, and goes from one host to one host. */
+ * 1122, 3.2.2; RFC 4443, 2.4 (e)): it is no ICMP error, goes from one host to
+ * one host, and is of IPv4 no fragment but the first.  Of IPv6 it may be any:
+ * path MTU discovery depends on it. */
 static bool
 may_reply(const struct xlat_way *way)
 {
     const struct pk_info *info = &way->info;
     const uint8_t *ip = way->job->pk.data;
 
-    if (!pk_has_l4(info)) {
-        return false;
-    }
-    if (xlat_is_icmp(info)
-        && (!pk_l4_bytes(info)
-            || xlat_icmp_is_error(info->family, ip[info->l4_ofs]))) {
+    if ((info->family == 4 && !pk_has_l4(info)) || may_be_error(ip, info)) {
         return false;
     }
     return (info->family == 4

@@ -54,7 +54,9 @@ xlat_rewrite_apply(const struct xlat_rewrite *rw, struct pk *pk,
 
     if (hdr_bytes > info->l4_ofs + pk->headroom) {
         return XLAT_DROP_NO_HEADROOM;
-    } else if (rw->to == 4 && hdr_bytes + l4_total > UINT16_MAX) {
+    } else if (rw->to == 4
+               && hdr_bytes + info->frag_ofs + l4_total > UINT16_MAX) {
+        /* A fragment counts as what it will be part of. */
         return XLAT_DROP_GROWN_PAST_MAX;
     }
 

@@ -116,22 +116,64 @@ answerable4(const struct orc_ip4 *in, bool *due)
     return true;
 }
 
+/* The upper layer, behind extension headers that decoding left alone. */
+struct upper {
+    int proto;                   /* -1: it does not show. */
+    const uint8_t *p;
+    size_t n;
+};
+
+/* Headers as IANA lists them, ESP apart: all begin with "next header", and
+ * those of authentication count words of four bytes. */
+static struct upper
+find_upper(const struct orc_ip6 *in)
+{
+    struct upper u = { in->proto, in->payload, in->payload_len_here };
+
+    while (u.proto == IPPROTO_HOPOPTS || u.proto == IPPROTO_ROUTING
+           || u.proto == IPPROTO_FRAGMENT || u.proto == IPPROTO_DSTOPTS
+           || u.proto == IPPROTO_AH || u.proto == 135 || u.proto == 139
+           || u.proto == 140) {
+        size_t bytes;
+
+        if (in->frag_ofs || u.n < 8) {
+            u.proto = -1;
+            return u;
+        }
+        bytes = (u.proto == IPPROTO_FRAGMENT ? 8
+                 : u.proto == IPPROTO_AH ? 4 * (u.p[1] + 2)
+                 : 8 * (u.p[1] + 1));
+        bytes = MIN(bytes, u.n);
+        u.proto = u.p[0];
+        u.p += bytes;
+        u.n -= bytes;
+    }
+    return u;
+}
+
+/* RFC 4443, 2.4 (e).  Other than in IPv4, fragments in the middle of a packet
+ * are answered, unless they may be an error's. */
 static bool
 answerable6(const struct orc_ip6 *in, enum xlat_drop drop, bool *due)
 {
+    struct upper upper = find_upper(in);
+
     *due = host6(in->dst) && !link_local6(in->src);
-    if (!host6(in->src) || in->frag_ofs
+    if (!host6(in->src)
         || (in->dst[0] == 0xff && drop != XLAT_DROP_TOO_BIG)) {
         return false;
     }
-    if (in->proto == IPPROTO_ICMPV6) {
-        if (!in->payload_len_here || orc_icmp6_is_error(in->payload[0])
-            || in->payload[0] == 137) {
+    if (upper.proto == IPPROTO_ICMPV6) {
+        if (in->frag_ofs || !upper.n || orc_icmp6_is_error(upper.p[0])
+            || upper.p[0] == 137) {
             return false;
         }
         if (in->mf) {
             *due = false;
         }
+    }
+    if (upper.proto < 0) {
+        *due = false;
     }
     /* What follows could not be looked at. */
     if (in->ext_faults & (ORC_EXT_CUT | ORC_EXT_SEGMENTS_LEFT)) {

@@ -315,7 +315,9 @@ odd_proto(uint8_t proto, bool in4, struct orc_want *want)
     } else if (in4 && (proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING
                        || proto == IPPROTO_FRAGMENT
                        || proto == IPPROTO_DSTOPTS)) {
-        want->why.may |= ORC_WHY(BAD_EXT_HDR) | ORC_WHY(BAD_HDR);
+        /* Not transport, and nothing that an IPv4 host should write into an
+         * IPv6 packet. */
+        want->why.must |= ORC_WHY(BAD_EXT_HDR);
     } else if (proto == IPPROTO_AH) {
         want->why.may |= ORC_WHY(AH);
     }
@@ -350,6 +352,10 @@ to6(const struct orc_conf *conf, const struct pk *pk,
     }
     if (in.total_len >= in.hdr_len) {
         check_frag(in.mf, in.frag_ofs, in.total_len - in.hdr_len, want);
+    }
+    if (in.frag_ofs + in.total_len > 65535) {
+        /* Of a datagram that cannot be (RFC 791, 3.1). */
+        want->why.must |= ORC_WHY(BAD_HDR);
     }
     if (f) {
         return;
@@ -454,7 +460,8 @@ static void
 size4(const struct orc_conf *conf, const struct pk *pk,
       const struct orc_ip6 *in, struct orc_want *want)
 {
-    if (want->len > 65535) {
+    if (in->frag_ofs + want->len > 65535) {
+        /* It, or the datagram that it is a fragment of (RFC 791, 3.1). */
         want->why.must |= ORC_WHY(GROWN_PAST_MAX);
     }
     if (conf->no_link4) {

@@ -240,6 +240,8 @@ START_TEST(parse_6_bad_ext)
 
     build_6_ext(0, many, sizeof many, 16 * 8, false, IPPROTO_UDP);
     ck_assert_int_eq(parse(&packet, &info), PK_BAD_EXT);
+    build_6_ext(0, many, 16 * 8, 15 * 8, false, IPPROTO_UDP);
+    ck_assert_int_eq(parse(&packet, &info), PK_OK);
 
     /* RFC 7915, 5.1.1. */
     build_6_ext(0, NULL, 0, 0, true, IPPROTO_DSTOPTS);

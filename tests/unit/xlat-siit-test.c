@@ -264,10 +264,115 @@ START_TEST(no_reply)
         .l4 = l4, .l4_bytes = packet_icmp(l4, 8, 0, 0, NULL, 28) });
     siit_reply(&s, XLAT_DROP_TTL);
 
-    s.packet.pk.headroom = 0;
     build_udp4(100, false, 1);
     s.packet.pk.headroom = 27;
     siit_dropped(&s, XLAT_DROP_TTL);
+}
+END_TEST
+
+/* An IPv6 fragment that is not the first one, of 'proto'. */
+static void
+build_later_fragment(uint8_t proto, uint8_t ttl, uint32_t n)
+{
+    packet_build(&s.packet, &(struct packet_spec) {
+        .src = C6, .dst = S6, .proto = proto, .ttl = ttl, .frag_hdr = true,
+        .id = 7, .frag_ofs = 1448, .more = true, .l4 = l4, .l4_bytes = n });
+}
+
+/* RFC 4443 has no rule against errors about them, and path MTU discovery needs
+ * them. */
+START_TEST(reply_about_fragment)
+{
+    build_later_fragment(IPPROTO_UDP, 1, 80);
+    siit_reply(&s, XLAT_DROP_TTL);
+    ck_assert_uint_eq(s.job.pk.data[40], 3);
+    ck_assert_uint_eq(s.job.pk.len, 48 + 40 + 8 + 80);
+    ck_assert_mem_eq(s.job.pk.data + 48, s.packet.pk.data, 128);
+    build_later_fragment(IPPROTO_UDP, 64, 1488);
+    siit_reply(&s, XLAT_DROP_TOO_BIG);
+    ck_assert_uint_eq(s.job.pk.data[40], 2);
+    ck_assert_uint_eq(ntohl(pk_get32(s.job.pk.data + 44)), 1520);
+
+    /* What may be part of an ICMPv6 error. */
+    build_later_fragment(IPPROTO_ICMPV6, 1, 80);
+    siit_dropped(&s, XLAT_N_DROPS);
+    build_later_fragment(IPPROTO_DSTOPTS, 64, 80);
+    siit_dropped(&s, XLAT_DROP_BAD_EXT_HDR);
+}
+END_TEST
+
+/* No error about an error, wherever in the packet that is. */
+START_TEST(no_reply_behind_ext)
+{
+    static const struct {
+        uint8_t proto;           /* Behind the fragment header. */
+        uint8_t next[17];        /* What follows. */
+        bool is_reply;
+    } cases[] = {
+        { 60, { 58, 0, 1, 4, 0, 0, 0, 0, 1 }, false },
+        { 60, { 58, 0, 1, 4, 0, 0, 0, 0, 128 }, true },
+        { 60, { 17, 0, 1, 4, 0, 0, 0, 0, 1 }, true },
+        { 60, { 60, 0, 1, 4, 0, 0, 0, 0,
+                58, 0, 1, 4, 0, 0, 0, 0, 4 }, false },
+        { 51, { 58, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 }, false },
+        { 51, { 6, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 }, true },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        memset(l4, 0, 80);
+        memcpy(l4, cases[i].next, sizeof cases[i].next);
+        packet_build(&s.packet, &(struct packet_spec) {
+            .src = C6, .dst = S6, .proto = cases[i].proto, .frag_hdr = true,
+            .more = true, .id = 7, .l4 = l4, .l4_bytes = 80 });
+        siit_run(&s);
+        ck_assert_int_eq(s.job.verdict,
+                         cases[i].is_reply ? XLAT_REPLY : XLAT_DROPPED);
+    }
+}
+END_TEST
+
+/* An IPv4 host does not write extension headers into IPv6 packets. */
+START_TEST(no_transport)
+{
+    static const uint8_t protos[] = { 0, 43, 44, 60 };
+
+    for (size_t i = 0; i < sizeof protos; i++) {
+        packet_build(&s.packet, &(struct packet_spec) {
+            .src = S4, .dst = C4, .proto = 253, .l4 = l4,
+            .l4_bytes = 1300 });
+        s.packet.pk.data[9] = protos[i];
+        pk_put16(s.packet.pk.data + 10, 0);
+        pk_put16(s.packet.pk.data + 10,
+                 htons(~packet_sum(s.packet.pk.data, 20, 0)));
+        siit_dropped(&s, XLAT_DROP_BAD_EXT_HDR);
+    }
+}
+END_TEST
+
+/* RFC 791, 3.1: no datagram has more than 65535 bytes, its header included. */
+START_TEST(past_the_end)
+{
+    for (uint32_t n = 8; n <= 16; n += 8) {
+        bool fits = n == 8;
+        uint16_t ofs = 65504;
+
+        packet_build(&s.packet, &(struct packet_spec) {
+            .src = C6, .dst = S6, .proto = IPPROTO_UDP, .frag_hdr = true,
+            .id = 7, .frag_ofs = ofs, .l4 = l4, .l4_bytes = n });
+        if (fits) {
+            siit_translated(&s);
+        } else {
+            siit_dropped(&s, XLAT_DROP_GROWN_PAST_MAX);
+        }
+        packet_build(&s.packet, &(struct packet_spec) {
+            .src = S4, .dst = C4, .proto = IPPROTO_UDP, .id = 7,
+            .frag_ofs = ofs, .l4 = l4, .l4_bytes = n });
+        if (fits) {
+            siit_translated(&s);
+        } else {
+            siit_dropped(&s, XLAT_DROP_BAD_HDR);
+        }
+    }
 }
 END_TEST
 
@@ -337,6 +442,7 @@ START_TEST(ext_hdrs)
     siit_translated(&s);
     ck_assert_uint_eq(s.job.pk.len, 20 + 48);
 
+    l4[0] = IPPROTO_TCP;
     packet_build(&s.packet, &(struct packet_spec) {
         .src = C6, .dst = S6, .proto = IPPROTO_AH, .frag_hdr = true,
         .more = true, .l4 = l4, .l4_bytes = 80 });
@@ -568,6 +674,10 @@ main(void)
     tcase_add_test(tc, fragment_64);
     tcase_add_test(tc, expired);
     tcase_add_test(tc, no_reply);
+    tcase_add_test(tc, reply_about_fragment);
+    tcase_add_test(tc, no_reply_behind_ext);
+    tcase_add_test(tc, no_transport);
+    tcase_add_test(tc, past_the_end);
     tcase_add_test(tc, reply_rate);
     tcase_add_test(tc, source_route);
     tcase_add_test(tc, ext_hdrs);
