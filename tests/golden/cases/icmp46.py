@@ -45,6 +45,7 @@ def cases():
     yield quoted_fragments()
     yield quoted_error()
     yield extensions()
+    yield extension_limit()
     yield extension_types()
     yield big_error()
     yield illegal_source()
@@ -357,6 +358,29 @@ def extensions():
                          whole4[:n] + extension4884()),
             from_router6(3, 0, bytes([(n + 20 + 7) // 8, 0, 0, 0]),
                          whole6[:n + 20] + pad + extension4884()))
+    return c
+
+
+def extension_limit():
+    c = Case('46-icmp-extension-limit', 'RFC 7915, 4.2, RFC 4884, 5: in a '
+             'message of 1280 bytes the quote gives way to extensions, but '
+             'for its first 128 bytes; then objects at the end do, and the '
+             'checksum is of those that stay.', siit())
+    whole4 = ip4(C4, S4, TCP, tcp(C4, S4, 40000, 443, text(1000)), ttl=61,
+                 df=1)
+    whole6 = ip6(C6, S6, TCP, tcp(C6, S6, 40000, 443, text(1000)), hops=61)
+    small = bytes.fromhex('01e0f701') + text(476)
+    large = bytes.fromhex('01f4f701') + text(496)
+    c.translated(
+        from_router4(11, 0, bytes([0, 800 // 4, 0, 0]),
+                     whole4[:800] + extension4884(small)),
+        from_router6(3, 0, bytes([744 // 8, 0, 0, 0]),
+                     whole6[:744] + extension4884(small)))
+    c.translated(
+        from_router4(11, 0, bytes([0, 128 // 4, 0, 0]),
+                     whole4[:128] + extension4884(large * 3)),
+        from_router6(3, 0, bytes([128 // 8, 0, 0, 0]),
+                     whole6[:128] + extension4884(large * 2)))
     return c
 
 

@@ -24,6 +24,7 @@ def cases():
     yield opaque_payload()
     yield icmp_errors()
     yield other_packets()
+    yield other_key()
     yield no_mapping()
     yield miss_pass()
 
@@ -192,6 +193,17 @@ def other_packets():
              ila(('5555:0:2:0', '2001:0:0:2', 'adj-transport')))
     c.dropped('no-mapping', ip4('192.0.2.1', '198.51.100.7', UDP, udp(
         '192.0.2.1', '198.51.100.7', 1, 2)))
+    return c
+
+
+def other_key():
+    conf = ila(('5555:0:2:0', '2001:0:0:2', 'no-action'))
+    conf['ila_mappings'] = conf.pop('mappings')
+    c = Case('ila-mappings-key', 'The list of mappings may be called '
+             '"ila_mappings".', conf)
+    before, after = '3333:0:0:1:5555:0:2:0', '2001:0:0:2:5555:0:2:0'
+    packet = tcp(A, before, 1024, 80)
+    c.translated(ip6(A, before, TCP, packet), ip6(A, after, TCP, packet))
     return c
 
 

@@ -6,9 +6,9 @@
 import struct
 
 from .case import C4, C6, S4, S6, Case, siit
-from .wire import (DCCP, ESP, FRAGMENT, GRE, ICMP, ICMP6, SCTP, TCP, UDP,
-                   UDP_LITE, checksum, frag6, icmp4, icmp6, ip4, ip6, pseudo,
-                   tcp, text, udp, word)
+from .wire import (DCCP, DEST, ESP, FRAGMENT, GRE, HOP_BY_HOP, ICMP, ICMP6,
+                   ROUTING, SCTP, TCP, UDP, UDP_LITE, checksum, ext6, frag6,
+                   icmp4, icmp6, ip4, ip6, pseudo, tcp, text, udp, word)
 
 DATA = text(40)
 
@@ -35,6 +35,8 @@ def error4(type, code, rest, packet):
 def cases():
     yield header()
     yield reset_traffic_class()
+    yield json_values()
+    yield no_transport()
     yield options()
     yield source_route()
     yield ttl()
@@ -82,6 +84,33 @@ def reset_traffic_class():
     c.translated(
         ip4(S4, C4, TCP, segment(C4, S4), ttl=64, tos=0xb8, df=1),
         ip6(S6, C6, TCP, segment(C6, S6), hops=63, tc=0))
+    return c
+
+
+def json_values():
+    conf = siit()
+    conf['zones'][0].update(
+        name=None, bib={}, other_config={
+            'reset-traffic-class': True, 'mtu6': 1400, 'hairpin': None})
+    conf['mappings'] = None
+    c = Case('conf-values', 'Numbers and truth values in other_config stand '
+             'for their text, null for an absent key.', conf)
+    packet = ip4(S4, C4, TCP, segment(C4, S4, text(1400)), df=1)
+    c.reply('too-big', packet, error4(3, 4, word(1380), packet))
+    c.translated(
+        ip4(S4, C4, TCP, segment(C4, S4), ttl=64, tos=0xb8, df=1),
+        ip6(S6, C6, TCP, segment(C6, S6), hops=63, tc=0))
+    return c
+
+
+def no_transport():
+    c = Case('46-extension-header-protocols', 'IPv4 protocols that are '
+             'extension headers of IPv6 are no transport protocols: dropped, '
+             'whole or in fragments, without an error.', siit())
+    for proto in HOP_BY_HOP, ROUTING, FRAGMENT, DEST:
+        c.dropped('bad-ext-hdr', ip4(S4, C4, proto, ext6(TCP, DATA), df=1))
+        c.dropped('bad-ext-hdr', ip4(S4, C4, proto, text(1400), df=0, id=7))
+        c.dropped('bad-ext-hdr', ip4(S4, C4, proto, text(80), mf=1, id=7))
     return c
 
 

@@ -45,6 +45,9 @@ def cases():
     yield t04()
     yield fragments()
     yield fragment_extension()
+    yield later_fragment()
+    yield error_behind_extension()
+    yield past_the_end()
     yield too_big()
     yield small_mtu4()
     yield udp_sum_ffff()
@@ -198,6 +201,50 @@ def fragment_extension():
     c.translated(
         ip6(C6, S6, FRAGMENT, frag6(ESP, text(40), more=1, id=5), hops=64),
         ip4(C4, S4, ESP, text(40), ttl=63, id=5, mf=1))
+    return c
+
+
+def later_fragment():
+    c = Case('64-later-fragment-error', 'RFC 4443, 2.4 (e), 3.2 and 3.3: '
+             'unlike in IPv4, a fragment that is not the first one is '
+             'answered, unless it may be part of an ICMPv6 error.',
+             siit(mtu4=1400))
+
+    def later(next_header, data, hops=64):
+        return ip6(C6, S6, FRAGMENT, frag6(next_header, data, offset=1448,
+                                           more=1, id=7), hops=hops)
+
+    packet = later(UDP, text(1440))
+    c.reply('too-big', packet, error6(2, 0, word(1420), packet))
+    packet = later(UDP, text(80), hops=1)
+    c.reply('ttl', packet, error6(3, 0, word(0), packet))
+    c.dropped('bad-ext-hdr', later(DEST, text(80)))
+    c.dropped('icmp-fragment', later(ICMP6, text(80)))
+    return c
+
+
+def error_behind_extension():
+    c = Case('64-no-error-behind-extension', 'RFC 4443, 2.4 (e.1): never an '
+             'error about an ICMPv6 error, nor about one behind extension '
+             'headers that are not translated.', siit())
+    error = icmp6(C6, S6, 1, 0, word(0), text(40))
+    ping = icmp6(C6, S6, 128, 0, word(0), text(40))
+    for data in (ext6(ICMP6, error), ext6(DEST, ext6(ICMP6, error))):
+        c.dropped('bad-ext-hdr', ip6(C6, S6, FRAGMENT,
+                                     frag6(DEST, data, id=7)))
+    packet = ip6(C6, S6, FRAGMENT, frag6(DEST, ext6(ICMP6, ping), id=7))
+    c.reply('bad-ext-hdr', packet, error6(1, 1, word(0), packet))
+    return c
+
+
+def past_the_end():
+    c = Case('64-fragment-past-end', 'RFC 791, 3.1: a fragment of an IPv4 '
+             'datagram of more than 65535 bytes is not made.', siit())
+    c.dropped('grown-past-max', ip6(
+        C6, S6, FRAGMENT, frag6(UDP, text(7), offset=65528, id=7)))
+    c.translated(
+        ip6(C6, S6, FRAGMENT, frag6(UDP, text(11), offset=65504, id=7)),
+        ip4(C4, S4, UDP, text(11), ttl=63, id=7, offset=65504))
     return c
 
 
