@@ -219,7 +219,8 @@ static void
 take_reply(struct vse_packet *vp, const struct pk *pk, uint32_t recirc_id,
            struct dp_packet_batch *replies)
 {
-    if (!replies || !recirc_id) {
+    /* RFC 1812, 4.3.2.7: none about what came by link-layer broadcast. */
+    if (!replies || !recirc_id || vse_packet_is_multicast(vp)) {
         dp_packet_delete(vp->packet);
         return;
     }

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "netlink.h"
+#include "odp-netlink.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -16,6 +18,8 @@ static const char *const dir_names[] = {
     "to_locator",
     "to_identifier",
 };
+
+static int parse(const char *, struct vse_xlat *);
 
 void
 vse_odp_format(const struct vse_xlat *xlat, struct ds *s)
@@ -34,7 +38,37 @@ vse_odp_format(const struct vse_xlat *xlat, struct ds *s)
 }
 
 int
-vse_odp_parse(const char *s, struct vse_xlat *xlat)
+vse_odp_parse(const char *s, struct ofpbuf *actions)
+{
+    struct vse_xlat xlat;
+    int n = parse(s, &xlat);
+
+    if (n) {
+        nl_msg_put_unspec(actions, OVS_ACTION_ATTR_XLAT, &xlat, sizeof xlat);
+    }
+    return n;
+}
+
+const char *
+vse_dir_name(uint32_t dir)
+{
+    return dir < ARRAY_SIZE(dir_names) ? dir_names[dir] : NULL;
+}
+
+uint32_t
+vse_dir_from_name(const char *name)
+{
+    for (uint32_t dir = 1; dir < ARRAY_SIZE(dir_names); dir++) {
+        if (!strcmp(name, dir_names[dir])) {
+            return dir;
+        }
+    }
+    return 0;
+}
+
+/* Parses the action that 's' begins with, see vse_odp_parse(). */
+static int
+parse(const char *s, struct vse_xlat *xlat)
 {
     char dir[16];
     int n = 0;
@@ -54,21 +88,4 @@ vse_odp_parse(const char *s, struct vse_xlat *xlat)
         n += m;
     }
     return s[n] == ')' ? n + 1 : 0;
-}
-
-const char *
-vse_dir_name(uint32_t dir)
-{
-    return dir < ARRAY_SIZE(dir_names) ? dir_names[dir] : NULL;
-}
-
-uint32_t
-vse_dir_from_name(const char *name)
-{
-    for (uint32_t dir = 1; dir < ARRAY_SIZE(dir_names); dir++) {
-        if (!strcmp(name, dir_names[dir])) {
-            return dir;
-        }
-    }
-    return 0;
 }

@@ -11,11 +11,13 @@
 
 #include "vse-hooks.h"
 
+struct ofpbuf;
+
 void vse_odp_format(const struct vse_xlat *, struct ds *);
 
-/* Parses the action that 's' begins with into '*xlat'.  Returns its length in
- * bytes, or 0 if 's' begins with something else. */
-int vse_odp_parse(const char *s, struct vse_xlat *xlat);
+/* Parses the action that 's' begins with, and appends it to 'actions'.  Returns
+ * its length in 's' in bytes, or 0 if 's' begins with something else. */
+int vse_odp_parse(const char *s, struct ofpbuf *actions);
 
 /* Returns the name of 'dir', an enum xlat_dir, NULL if it has none. */
 const char *vse_dir_name(uint32_t dir);

@@ -133,6 +133,19 @@ vse_ofpact_check_nat64(struct match *match)
     }
 }
 
+const struct ofpact *
+vse_ofpact_find(const struct ofpact *ofpacts, size_t len)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, ofpacts, len) {
+        if (a->type == OFPACT_NAT64 || a->type == OFPACT_ILA) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
 struct vse_xlat
 vse_xlat_from_ofpact(const struct ofpact_xlat *a)
 {

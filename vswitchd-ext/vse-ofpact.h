@@ -49,6 +49,10 @@ enum ofperr vse_ofpact_decode(const struct vse_action_xlat *action,
  * of later actions depend on it: the other Ethertype, the other ICMP. */
 void vse_ofpact_check_nat64(struct match *match);
 
+/* Returns the first of our actions in the 'len' bytes of 'ofpacts', also inside
+ * other actions, or NULL. */
+const struct ofpact *vse_ofpact_find(const struct ofpact *ofpacts, size_t len);
+
 /* Returns the argument of the datapath action, without recirculation id. */
 struct vse_xlat vse_xlat_from_ofpact(const struct ofpact_xlat *);
 

@@ -67,6 +67,12 @@ vse_packet_lend(struct vse_packet *vp, struct dp_packet *packet, struct pk *pk)
     return true;
 }
 
+bool
+vse_packet_is_multicast(const struct vse_packet *vp)
+{
+    return dp_packet_is_eth(vp->packet) && vp->l2[0] & 1;
+}
+
 void
 vse_packet_take(struct vse_packet *vp, const struct pk *pk)
 {

@@ -45,6 +45,9 @@ struct vse_packet {
 bool vse_packet_lend(struct vse_packet *, struct dp_packet *packet,
                      struct pk *pk);
 
+/* Returns true if the packet came to an Ethernet group address. */
+bool vse_packet_is_multicast(const struct vse_packet *);
+
 /* Makes the translated '*pk' what the packet is. */
 void vse_packet_take(struct vse_packet *, const struct pk *pk);
 
