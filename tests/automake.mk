@@ -8,13 +8,15 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
 SH_LOG_DRIVER = $(LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = \
 	CK_TAP_LOG_FILE_NAME=-; export CK_TAP_LOG_FILE_NAME; \
+	CK_DEFAULT_TIMEOUT=300; export CK_DEFAULT_TIMEOUT; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; export CC; \
 	NM='$(NM)'; export NM; \
 	PYTHON='$(PYTHON)'; export PYTHON; \
 	MANUALS='$(dist_man_MANS)'; export MANUALS; \
-	FUZZ_TARGETS='$(fuzz_targets)'; export FUZZ_TARGETS; \
+	FUZZ_TARGETS='$(fuzz_targets) $(ovs_fuzz_targets)'; \
+	export FUZZ_TARGETS; \
 	VSE_FLAGS='$(vse_flags)'; export VSE_FLAGS; \
 	PATH='$(test_path):$(test_ovs_path)':"$$PATH"; export PATH;
 
@@ -71,6 +73,36 @@ tests_unit_xlat_siit_test_SOURCES = tests/unit/xlat-siit-test.c \
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 
+if WITH_OVS
+
+# Tests of the joint link Open vSwitch's library, by its libtool, which knows
+# what else that takes.
+vse_tests = tests/unit/vse-packet-test
+check_PROGRAMS += $(vse_tests)
+TESTS += $(vse_tests)
+vse_link = $(SHELL) ovs/libtool --quiet --tag=CC --mode=link \
+	$(CC) $(AM_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@
+vse_libs = vswitchd-ext/libvse.a lib/libxlat.a
+tests_unit_vse_packet_test_CPPFLAGS = $(vse_flags)
+tests_unit_vse_packet_test_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
+tests_unit_vse_packet_test_LDADD = \
+	$(vse_libs) ovs/lib/libopenvswitch.la $(CHECK_LIBS)
+tests_unit_vse_packet_test_DEPENDENCIES = $(vse_libs) ovs.stamp
+tests_unit_vse_packet_test_LINK = $(vse_link)
+
+check_PROGRAMS += tests/fuzz/ofpact-replay
+tests_fuzz_ofpact_replay_SOURCES = \
+	tests/fuzz/ofpact-fuzz.c \
+	tests/fuzz/replay.c
+tests_fuzz_ofpact_replay_CPPFLAGS = $(vse_flags)
+tests_fuzz_ofpact_replay_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
+tests_fuzz_ofpact_replay_LDADD = ovs/lib/libopenvswitch.la
+tests_fuzz_ofpact_replay_DEPENDENCIES = ovs.stamp
+tests_fuzz_ofpact_replay_LINK = $(vse_link)
+ovs_fuzz_targets = ofpact
+
+endif WITH_OVS
+
 # The slow and obvious twins that tests compare with.
 check_LIBRARIES += tests/liboracle.a
 tests_liboracle_a_SOURCES =
@@ -124,6 +156,7 @@ FUZZ_SECONDS = 60
 
 fuzz:
 	CLANG='$(CLANG)' FUZZ_TARGETS='$(fuzz_targets)' \
+	OVS_FUZZ_TARGETS='$(ovs_fuzz_targets)' VSE_FLAGS='$(vse_flags)' \
 	FUZZ_SECONDS='$(FUZZ_SECONDS)' top_srcdir='$(abs_top_srcdir)' \
 	$(top_srcdir)/tests/fuzz/run
 
