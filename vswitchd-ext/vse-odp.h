@@ -15,8 +15,9 @@ struct ofpbuf;
 
 void vse_odp_format(const struct vse_xlat *, struct ds *);
 
-/* Parses the action that 's' begins with, and appends it to 'actions'.  Returns
- * its length in 's' in bytes, or 0 if 's' begins with something else. */
+/* Parses the action that 's' begins with, and appends it to 'actions'.
+ * Returns its length in 's' in bytes, or 0 if 's' begins with something
+ * else. */
 int vse_odp_parse(const char *s, struct ofpbuf *actions);
 
 /* Returns the name of 'dir', an enum xlat_dir, NULL if it has none. */

@@ -49,8 +49,8 @@ enum ofperr vse_ofpact_decode(const struct vse_action_xlat *action,
  * of later actions depend on it: the other Ethertype, the other ICMP. */
 void vse_ofpact_check_nat64(struct match *match);
 
-/* Returns the first of our actions in the 'len' bytes of 'ofpacts', also inside
- * other actions, or NULL. */
+/* Returns the first of our actions in the 'len' bytes of 'ofpacts', also
+ * inside other actions, or NULL. */
 const struct ofpact *vse_ofpact_find(const struct ofpact *ofpacts, size_t len);
 
 /* Returns the argument of the datapath action, without recirculation id. */
