@@ -35,16 +35,18 @@ makes the packet recirculate, as behind ``pop_mpls``.  In particular:
 
 A packet that the zone does not translate, for instance one that is not IP, is
 dropped and counted in the zone's statistics, or goes on unchanged if the zone
-says ``other_config:miss=pass``.  The zone need not exist when the flow is added;
-as long as it does not, packets are dropped and counted as ``no-zone`` (see
-``xlat/stats`` in ``ovs-vswitchd``\ (8)), as are, as ``kind``, those of a zone of
-kind ``ila``.
+says ``other_config:miss=pass``.  The zone need not exist when the flow is
+added; as long as it does not, packets are dropped and counted as ``no-zone``
+(see ``xlat/stats`` in ``ovs-vswitchd``\ (8)), as are, as ``kind``, those of a
+zone of kind ``ila``.
 
 A packet that is too large for the other side and may be fragmented leaves as
-fragments, each of which runs through what follows.  An ICMP error that the zone
-makes leaves by the port that the packet came from, with the tags that it had,
-also when this is a tunnel or a patch port; in between it passes no flow table
-of this bridge.
+fragments, each of which runs through what follows.  An ICMP error that the
+zone makes leaves by the port that the packet came from, to the Ethernet
+address that it came from, with the tags that it had at the action, also when
+this is a tunnel or a patch port; in between it passes no flow table of this
+bridge.  So Ethernet addresses that are set in front of ``nat64`` are set
+behind it.
 
 The datapath must be a userspace datapath (``datapath_type=netdev``), otherwise
 the flow is refused.  Where OVS executes the actions for one packet by itself

@@ -8,8 +8,8 @@
  * 'struct dp_packet' is a buffer that begins at the link layer and keeps
  * offsets, checksum states and offload requests beside it; 'struct pk' is a
  * view of the IP packet in it, that grows into the room in front.  A 'struct
- * vse_packet' holds what is needed in between, above all the link-layer header,
- * which lib's growth overwrites.
+ * vse_packet' holds what is needed in between, above all the link-layer
+ * header, which lib's growth overwrites.
  *
  *     vse_packet_lend(&vp, packet, &pk);
  *     ...lib translates 'pk'...
@@ -51,9 +51,9 @@ bool vse_packet_is_multicast(const struct vse_packet *);
 /* Makes the translated '*pk' what the packet is. */
 void vse_packet_take(struct vse_packet *, const struct pk *pk);
 
-/* Likewise, for an ICMP error about the packet, to be sent back to where it came
- * from: Ethernet addresses change places, VLAN tags remain, and all that was
- * known about the packet's checksums and segments is forgotten. */
+/* Likewise, for an ICMP error about the packet, to be sent back to where it
+ * came from: Ethernet addresses change places, VLAN tags remain, and all that
+ * was known about the packet's checksums and segments is forgotten. */
 void vse_packet_take_reply(struct vse_packet *, const struct pk *pk);
 
 /* Likewise, for a translated '*pk' with 'pk->frag_mtu' set: appends the
