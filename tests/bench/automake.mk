@@ -14,6 +14,7 @@ EXTRA_DIST += \
 
 bench_programs += \
 	tests/bench/bench-eamt-million \
+	tests/bench/bench-siit-rewrite \
 	tests/bench/memif-gen \
 	tests/bench/rr
 
@@ -27,3 +28,9 @@ tests_bench_rr_LDADD =
 tests_bench_bench_eamt_million_SOURCES = \
 	tests/bench/bench-eamt-million.c \
 	tests/bench/pairs.c tests/bench/pairs.h
+
+tests_bench_bench_siit_rewrite_SOURCES = \
+	tests/bench/bench-siit-rewrite.c \
+	tests/bench/pairs.c tests/bench/pairs.h
+tests_bench_bench_siit_rewrite_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_bench_bench_siit_rewrite_LDADD = tests/liboracle.a lib/libxlat.a -lm
