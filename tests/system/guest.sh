@@ -123,7 +123,7 @@ make_initramfs () {
 
 # Guests.
 
-declare -A guest_in guest_out
+declare -A guest_in guest_out guest_pid
 
 # Less to do until it is up.
 guest_kernel_options="quiet panic=-1 nokaslr mitigations=off init_on_alloc=0 \
@@ -132,10 +132,11 @@ lpj=4000000 no_timer_check"
 # start_guest GUEST PORT MAC [DEVICE_OPTION...]: a vhost-user port on br0 and
 # a machine behind it.  wait_for_guest() has to follow.
 start_guest () {
-    local guest=$1 port=$2 mac=$3 options=
+    local guest=$1 port=$2 mac=$3 options=''
     shift 3
     [ $# = 0 ] || options=$(printf ',%s' "$@")
     must mkfifo "$guest.in" "$guest.out"
+    # shellcheck disable=SC1083,SC2086,SC2093
     exec {guest_in[$guest]}<>"$guest.in" {guest_out[$guest]}<>"$guest.out"
     qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none \
         -accel tcg -m 128 \
@@ -149,6 +150,7 @@ start_guest () {
         -netdev vhost-user,id=net,chardev=vhost \
         -device "virtio-net-pci,netdev=net,mac=$mac,romfile=$options" \
         >"$guest.qemu" 2>&1 &
+    guest_pid[$guest]=$!
     must ovs-vsctl --timeout=20 add-port br0 "$port" -- \
         set interface "$port" type=dpdkvhostuserclient \
         options:vhost-server-path="$RUN/$port.sock"
@@ -156,8 +158,8 @@ start_guest () {
 
 # answer_of GUEST SECONDS: prints what a command prints; its status.
 answer_of () {
-    local line part= deadline=$((SECONDS + $2))
-    while [ $SECONDS -le $deadline ]; do
+    local line part='' deadline=$((SECONDS + $2))
+    while [ $SECONDS -le $deadline ] && kill -0 "${guest_pid[$1]}"; do
         read -r -t 1 -u "${guest_out[$1]}" line || { part+=$line; continue; }
         line=$part$line
         part=

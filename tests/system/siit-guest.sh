@@ -17,8 +17,7 @@
 . "$here/siit-net.sh"
 . "$here/guest.sh"
 
-checks_itself=({guest_csum,guest_ecn,guest_ufo}=off
-               guest_{tso4,tso6,uso4,uso6}=off)
+checks_itself=(guest_{csum,ecn,ufo,tso4,tso6,uso4,uso6}"=off")
 
 # Virtio's numbers for "the device takes checksums to be completed", "the
 # driver does", "the device takes TCP over IPv6 to be cut".
@@ -53,14 +52,14 @@ set_up_wire () {
     head -c 2M /dev/urandom >www/data
     start_http h4 "$PWD/www"
     in_host h4 "$here/udp.py" echo 7 >udp-echo.log 2>&1 &
-    must until_ok 10 listening h4 u 7
+    must until_ok 30 listening h4 u 7
 }
 
 watch_wire () {
     in_host r2 tcpdump -Z root -U -B 8192 -i left -Q in -w wire.pcap ip \
         2>tcpdump.log &
     watcher=$!
-    must until_ok 10 grep -q listening tcpdump.log
+    must until_ok 30 grep -q listening tcpdump.log
 }
 
 # wire_shows LINES REGEX
@@ -151,10 +150,10 @@ send_wrong_checksum () {
 need_guests
 start_ovs_with_dpdk
 add_bridge br0
-start_guest g6 vg6 02:00:00:00:06:21
-start_guest g4 vg4 02:00:00:00:04:07 "${checks_itself[@]}"
 siit_zone
 set_up_wire
+start_guest g6 vg6 02:00:00:00:06:21
+start_guest g4 vg4 02:00:00:00:04:07 "${checks_itself[@]}"
 gateway --port4 v4 --addr4 203.0.113.1/29 --next4 203.0.113.2
 wait_for_guest g6
 set_up_guest g6 $h6/64 $gw6
