@@ -13,8 +13,8 @@
  * the message has extensions, the quote in front of them is padded to a
  * multiple of the family's unit and to at least 128 bytes, and its new length
  * noted; extensions go where the new type cannot have any.  Where the message
- * would pass the least MTU of IPv6, or the zone's of IPv4, the quote is cut, to
- * no less than 128 bytes, then the extensions are, between two of their
+ * would pass the least MTU of IPv6, or the zone's of IPv4, the quote is cut,
+ * to no less than 128 bytes, then the extensions are, between two of their
  * objects.  Anything else behind the packet inside is cut off. */
 
 #include "pk-parse.h"

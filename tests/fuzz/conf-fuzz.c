@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The Flexiv authors */
 
-/* Fuzz target: a zone's configuration, in the strings that OVSDB or a JSON file
- * has.
+/* Fuzz target: a zone's configuration, in the strings that OVSDB or a JSON
+ * file has.
  *
  * Input: lines; the first character of each says which column it is for, and
  * '|' separates the strings of a row.  Whatever is accepted becomes a zone,

@@ -313,8 +313,8 @@ inner_frag(bool mf, uint16_t frag_ofs, uint32_t len, struct orc_want *want)
 /* Translates the packet inside to 'p' and returns its new length.  What stands
  * behind its end in the quote is left out. */
 static size_t
-inner46(const struct orc_conf *conf, const struct orc_ip4 *in, uint8_t *p, size_t ofs, int *growth,
-        struct orc_want *want)
+inner46(const struct orc_conf *conf, const struct orc_ip4 *in, uint8_t *p,
+        size_t ofs, int *growth, struct orc_want *want)
 {
     bool frag = in->mf || in->frag_ofs;
     bool simple = conf->set.hairpin == XLAT_HAIRPIN_SIMPLE;
@@ -478,8 +478,8 @@ error64(const struct orc_conf *conf, const uint8_t *m, struct error *e,
 }
 
 static size_t
-inner64(const struct orc_conf *conf, const struct orc_ip6 *in, uint16_t id, uint8_t *p, size_t ofs,
-        struct orc_want *want)
+inner64(const struct orc_conf *conf, const struct orc_ip6 *in, uint16_t id,
+        uint8_t *p, size_t ofs, struct orc_want *want)
 {
     bool frag = in->mf || in->frag_ofs;
     int full_len = in->payload_len - (int) (in->hdr_len - 40);

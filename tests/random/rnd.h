@@ -4,7 +4,8 @@
 #define RND_H 1
 
 /* Cheap random numbers, the same on every machine for the same seed
- * (xorshift64*).  Also readable from a fuzzer's bytes: see rnd_from_bytes(). */
+ * (xorshift64*).  Also readable from a fuzzer's bytes: see
+ * rnd_from_bytes(). */
 
 #include <stdbool.h>
 #include <stddef.h>
