@@ -27,6 +27,7 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-6052.c \
 	lib/xlat-6052.h \
 	lib/xlat-64.c \
+	lib/xlat-addr-fast.h \
 	lib/xlat-addr-map.h \
 	lib/xlat-addr.c \
 	lib/xlat-addr.h \

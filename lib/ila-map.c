@@ -110,49 +110,33 @@ likely_identifier(const struct ila_map *map, uint64_t prefix,
                                           c_bit);
 }
 
-static uint64_t
-likely_hash(const struct ila_map *map, uint64_t prefix, uint64_t identifier)
-{
-    return xlat_hash_1(&map->by_identifier,
-                       likely_identifier(map, prefix, identifier));
-}
-
 void
-ila_map_prefetch_bucket(const struct ila_map *map, uint64_t prefix,
-                        uint64_t identifier)
+ila_map_find_batch(const struct ila_map *map, unsigned int thread,
+                   const struct xlat_ip6 *dsts, size_t n,
+                   const struct ila_mapping **found)
 {
-    xlat_hash_prefetch(&map->by_identifier,
-                       likely_hash(map, prefix, identifier));
-}
+    const struct xlat_hash *h = &map->by_identifier;
+    uint64_t identifiers[XLAT_BATCH], hashes[XLAT_BATCH];
 
-static const struct ila_mapping *
-guess(const struct ila_map *map, uint64_t prefix, uint64_t identifier)
-{
-    uint32_t number = xlat_hash_guess(&map->by_identifier,
-                                      likely_hash(map, prefix, identifier));
-
-    return number != XLAT_HASH_NONE ? &map->mappings[number] : NULL;
-}
-
-void
-ila_map_prefetch_entry(const struct ila_map *map, uint64_t prefix,
-                       uint64_t identifier)
-{
-    const struct ila_mapping *m = guess(map, prefix, identifier);
-
-    if (m) {
-        __builtin_prefetch(m);
+    for (size_t i = 0; i < n; i++) {
+        identifiers[i] = likely_identifier(map, dsts[i].hi, dsts[i].lo);
+        hashes[i] = xlat_hash_1(h, identifiers[i]);
+        xlat_hash_prefetch(h, hashes[i]);
     }
-}
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = xlat_hash_guess(h, hashes[i]);
 
-void
-ila_map_prefetch_counters(const struct ila_map *map, uint64_t prefix,
-                          uint64_t identifier)
-{
-    const struct ila_mapping *m = guess(map, prefix, identifier);
-
-    if (m) {
-        __builtin_prefetch(m->counters, 1);
+        found[i] = number != XLAT_HASH_NONE ? &map->mappings[number] : NULL;
+        __builtin_prefetch(found[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (found[i] && found[i]->identifier != identifiers[i]) {
+            found[i] = ila_map_find(map, identifiers[i]);
+        }
+        if (found[i]) {
+            __builtin_prefetch(ila_stats_counters(map->stats, thread,
+                                                  found[i]->slot), 1);
+        }
     }
 }
 
@@ -234,13 +218,11 @@ set_counters(struct ila_map *map, size_t i, const struct ila_map *prev)
                                          : NULL;
 
     if (old) {
-        map->slots[i] = prev->slots[old - prev->mappings];
-        ila_stats_share(map->stats, map->slots[i]);
-    } else if (ila_stats_take(map->stats, &map->slots[i])) {
-        return ENOMEM;
+        m->slot = old->slot;
+        ila_stats_share(map->stats, m->slot);
+        return 0;
     }
-    m->counters = ila_stats_counters(map->stats, map->slots[i]);
-    return 0;
+    return ila_stats_take(map->stats, &m->slot);
 }
 
 /* Adds the 'n' mappings of 'mappings' to 'map', which has room for them. */
@@ -277,10 +259,9 @@ init(struct ila_map *map, size_t n, const uint64_t *sirs, size_t n_sirs,
      const struct ila_map *prev)
 {
     map->mappings = xlat_big_alloc(n * sizeof *map->mappings);
-    map->slots = calloc(n + 1, sizeof *map->slots);
     map->sirs = calloc(n_sirs, sizeof *sirs);
     map->stats = prev ? ila_stats_ref(prev->stats) : ila_stats_create();
-    if (!map->mappings || !map->slots || !map->sirs || !map->stats) {
+    if (!map->mappings || !map->sirs || !map->stats) {
         return ENOMEM;
     }
     memcpy(map->sirs, sirs, n_sirs * sizeof *sirs);
@@ -315,12 +296,11 @@ ila_map_destroy(struct ila_map *map)
 {
     if (map) {
         for (size_t i = 0; i < map->n; i++) {
-            ila_stats_release(map->stats, map->slots[i]);
+            ila_stats_release(map->stats, map->mappings[i].slot);
         }
         ila_stats_unref(map->stats);
         xlat_hash_destroy(&map->by_identifier);
         free(map->mappings);
-        free(map->slots);
         free(map->sirs);
         free(map);
     }

@@ -15,6 +15,7 @@
 
 #include "ila-mapping.h"
 #include "xlat-hash.h"
+#include "xlat-prefix.h"
 
 struct ila_map {
     struct ila_mapping *mappings;
@@ -27,7 +28,6 @@ struct ila_map {
     unsigned int modes;              /* 1 << enum ila_csum_mode of those that
                                       * occur. */
     struct ila_stats *stats;         /* Shared with other maps. */
-    uint32_t *slots;                 /* Of 'mappings', in 'stats'. */
 };
 
 /* Compiles 'n' mappings and 'n_sirs' SIR prefixes, all the caller's.  'prev',
@@ -65,16 +65,15 @@ struct ila_back {
 bool ila_map_find_back(const struct ila_map *, uint64_t locator,
                        uint64_t identifier, struct ila_back *);
 
-/* Lookups of a batch: for every destination 'bucket' first, then 'entry', then
- * 'counters', then the lookups.  'prefix' is a SIR prefix or a locator. */
-void ila_map_prefetch_bucket(const struct ila_map *, uint64_t prefix,
-                             uint64_t identifier);
-void ila_map_prefetch_entry(const struct ila_map *, uint64_t prefix,
-                            uint64_t identifier);
-void ila_map_prefetch_counters(const struct ila_map *, uint64_t prefix,
-                               uint64_t identifier);
+/* Finds the mappings of 'n' <= XLAT_BATCH destinations, SIR prefixes or
+ * locators with identifiers, as ila_map_find() does (in a plain map; in others
+ * it is a guess), fetching what all of them need side by side, down to the
+ * counters of 'thread'.  Pays in a large map. */
+void ila_map_find_batch(const struct ila_map *, unsigned int thread,
+                        const struct xlat_ip6 *dsts, size_t n,
+                        const struct ila_mapping **found);
 
-/* Returns whether the map is so large that prefetching pays. */
+/* Returns whether the map is so large that ila_map_find_batch() pays. */
 bool ila_map_is_large(const struct ila_map *);
 
 /* Inline for the packet path's sake. */

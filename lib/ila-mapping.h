@@ -7,8 +7,6 @@
 
 #include <stdint.h>
 
-struct ila_counters;
-
 /* What keeps the transport checksum right, see ila-csum.h. */
 enum ila_csum_mode {
     ILA_CSUM_ADJ_TRANSPORT,
@@ -37,7 +35,7 @@ enum ila_ident_type {
 struct ila_mapping {
     uint64_t identifier;             /* Halves of addresses in host byte */
     uint64_t locator;                /* order. */
-    struct ila_counters *counters;   /* Set in a map. */
+    uint32_t slot;                   /* In a map: of its counters. */
     uint32_t line;                   /* Line of a file it comes from, or 0. */
     uint8_t csum_mode;               /* enum ila_csum_mode. */
     uint8_t ident_type;              /* enum ila_ident_type. */

@@ -4,61 +4,32 @@
 #include "ila-stats.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "xlat-hash.h"
+#include <sys/mman.h>
 
 #define NONE UINT32_MAX
+#define HUGE_PAGE ((size_t) 2 << 20)
 
-/* Chunk K has FIRST_CHUNK << K slots, from slot (FIRST_CHUNK << K) -
- * FIRST_CHUNK on. */
-#define FIRST_CHUNK 64
-#define N_CHUNKS 24
-
-struct slot {
+struct ila_slot {
     uint32_t n_refs;
     uint32_t next_free;          /* While there are no references. */
 };
 
-struct chunk {
-    struct ila_counters *counters;
-    struct slot *slots;
-};
-
-struct ila_stats {
-    pthread_mutex_t mutex;
-    uint32_t n_refs;
-    uint32_t first_free;         /* Slot, or NONE. */
-    unsigned int n_chunks;
-    struct chunk chunks[N_CHUNKS];
-};
-
-/* Returns the chunk that has 'slot', which becomes its place there. */
-static struct chunk *
-find_chunk(struct ila_stats *stats, uint32_t *slot)
-{
-    unsigned int k = 31 - __builtin_clz(*slot / FIRST_CHUNK + 1);
-
-    *slot -= (FIRST_CHUNK << k) - FIRST_CHUNK;
-    return &stats->chunks[k];
-}
-
-static struct slot *
+static struct ila_slot *
 get_slot(struct ila_stats *stats, uint32_t slot)
 {
-    struct chunk *chunk = find_chunk(stats, &slot);
+    unsigned int k = ila_stats_chunk(&slot);
 
-    return &chunk->slots[slot];
+    return &stats->slots[k][slot];
 }
 
-struct ila_counters *
-ila_stats_counters(struct ila_stats *stats, uint32_t slot)
+/* Returns the size of all threads' counters in chunk 'k'. */
+static size_t
+counters_bytes(unsigned int k)
 {
-    struct chunk *chunk = find_chunk(stats, &slot);
-
-    return &chunk->counters[slot];
+    return ((size_t) ILA_STATS_CHUNK << k) * XLAT_MAX_THREADS
+           * sizeof(struct ila_counters);
 }
 
 struct ila_stats *
@@ -89,11 +60,37 @@ ila_stats_unref(struct ila_stats *stats)
         return;
     }
     for (unsigned int k = 0; k < stats->n_chunks; k++) {
-        free(stats->chunks[k].counters);
-        free(stats->chunks[k].slots);
+        munmap(stats->memory[k], counters_bytes(k) + HUGE_PAGE);
+        free(stats->slots[k]);
     }
     pthread_mutex_destroy(&stats->mutex);
     free(stats);
+}
+
+/* Allocates chunk 'k' of the counters.  The memory is the system's zeros,
+ * which become memory of ours, in huge pages if it has them, where a thread
+ * counts. */
+static int
+add_counters(struct ila_stats *stats, unsigned int k)
+{
+    size_t n = (size_t) ILA_STATS_CHUNK << k;
+    size_t bytes = counters_bytes(k);
+    uint8_t *memory = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED) {
+        return ENOMEM;
+    }
+    uint8_t *aligned = memory + (-(uintptr_t) memory & (HUGE_PAGE - 1));
+    if (n * sizeof(struct ila_counters) >= HUGE_PAGE) {
+        /* Advice: without huge pages it works too, slower. */
+        (void) madvise(aligned, bytes, MADV_HUGEPAGE);
+    }
+    for (unsigned int i = 0; i < XLAT_MAX_THREADS; i++) {
+        stats->counters[i][k] = (struct ila_counters *) aligned + i * n;
+    }
+    stats->memory[k] = memory;
+    return 0;
 }
 
 /* Adds a chunk, all of whose slots are free. */
@@ -101,23 +98,22 @@ static int
 add_chunk(struct ila_stats *stats)
 {
     unsigned int k = stats->n_chunks;
-    size_t n = (size_t) FIRST_CHUNK << k;
-    uint32_t first = n - FIRST_CHUNK;
+    size_t n = (size_t) ILA_STATS_CHUNK << k;
+    uint32_t first = n - ILA_STATS_CHUNK;
+    struct ila_slot *slots;
 
-    if (k == N_CHUNKS) {
+    if (k == ILA_STATS_CHUNKS) {
         return ENOMEM;
     }
-    struct ila_counters *counters = xlat_big_alloc(n * sizeof *counters);
-    struct slot *slots = calloc(n, sizeof *slots);
-    if (!counters || !slots) {
-        free(counters);
+    slots = calloc(n, sizeof *slots);
+    if (!slots || add_counters(stats, k)) {
         free(slots);
         return ENOMEM;
     }
     for (size_t i = 0; i < n; i++) {
         slots[i].next_free = i + 1 < n ? first + i + 1 : stats->first_free;
     }
-    stats->chunks[k] = (struct chunk) { counters, slots };
+    stats->slots[k] = slots;
     stats->n_chunks++;
     stats->first_free = first;
     return 0;
@@ -129,13 +125,11 @@ ila_stats_take(struct ila_stats *stats, uint32_t *slotp)
     pthread_mutex_lock(&stats->mutex);
     int error = stats->first_free == NONE ? add_chunk(stats) : 0;
     if (!error) {
-        uint32_t i = stats->first_free;
-        struct slot *slot = get_slot(stats, i);
+        struct ila_slot *slot = get_slot(stats, stats->first_free);
 
+        *slotp = stats->first_free;
         stats->first_free = slot->next_free;
         slot->n_refs = 1;
-        memset(ila_stats_counters(stats, i), 0, sizeof(struct ila_counters));
-        *slotp = i;
     }
     pthread_mutex_unlock(&stats->mutex);
     return error;
@@ -149,14 +143,48 @@ ila_stats_share(struct ila_stats *stats, uint32_t slot)
     pthread_mutex_unlock(&stats->mutex);
 }
 
+/* Makes the counters of 'slot' zero again, without touching memory where
+ * nobody has counted. */
+static void
+clear(struct ila_stats *stats, uint32_t slot)
+{
+    static const struct ila_counters zero;
+
+    for (unsigned int i = 0; i < XLAT_MAX_THREADS; i++) {
+        struct ila_counters *c = ila_stats_counters(stats, i, slot);
+
+        if (memcmp(c, &zero, sizeof zero)) {
+            *c = zero;
+        }
+    }
+}
+
 void
 ila_stats_release(struct ila_stats *stats, uint32_t i)
 {
     pthread_mutex_lock(&stats->mutex);
-    struct slot *slot = get_slot(stats, i);
+    struct ila_slot *slot = get_slot(stats, i);
     if (!--slot->n_refs) {
+        clear(stats, i);
         slot->next_free = stats->first_free;
         stats->first_free = i;
     }
     pthread_mutex_unlock(&stats->mutex);
+}
+
+void
+ila_stats_get(const struct ila_stats *stats, uint32_t slot,
+              struct ila_counters *copy)
+{
+    memset(copy, 0, sizeof *copy);
+    for (unsigned int i = 0; i < XLAT_MAX_THREADS; i++) {
+        const struct ila_counters *c = ila_stats_counters(stats, i, slot);
+
+        for (int dir = 0; dir < 2; dir++) {
+            copy->packets[dir] += __atomic_load_n(&c->packets[dir],
+                                                  __ATOMIC_RELAXED);
+            copy->bytes[dir] += __atomic_load_n(&c->bytes[dir],
+                                                __ATOMIC_RELAXED);
+        }
+    }
 }

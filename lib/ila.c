@@ -187,18 +187,21 @@ parse(const struct pk *pk, struct pk_info *info, bool *has_l4)
 
 /* Packets of one mapping in a row, counted together. */
 struct row {
-    struct ila_counters *counters;
+    struct ila_stats *stats;
+    unsigned int thread;
+    bool dry_run;                /* Not counted. */
+    int dir;
+    uint32_t slot;
     uint32_t packets;
     uint32_t bytes;
-    int dir;
-    bool dry_run;                /* Not counted. */
 };
 
 static void
 row_flush(struct row *row)
 {
     if (row->packets && !row->dry_run) {
-        ila_counters_add(row->counters, row->dir, row->packets, row->bytes);
+        ila_stats_add(row->stats, row->thread, row->slot, row->dir,
+                      row->packets, row->bytes);
     }
     row->packets = row->bytes = 0;
 }
@@ -207,9 +210,9 @@ static inline void
 row_count(struct row *row, const struct ila_mapping *m, int dir,
           uint32_t bytes)
 {
-    if (row->counters != m->counters || row->dir != dir) {
+    if (row->slot != m->slot || row->dir != dir) {
         row_flush(row);
-        row->counters = m->counters;
+        row->slot = m->slot;
         row->dir = dir;
     }
     row->packets++;
@@ -249,21 +252,16 @@ usual_csum_ofs(const struct pk *pk)
     return total >= end && total <= pk->len ? ofs : 0;
 }
 
-/* Does the same as translate() below, to a usual packet in a plain map.
- * Returns false, and does nothing, if it is not that simple. */
+/* Does the same as translate() below, to a usual packet in a plain map, where
+ * 'm' is the mapping of its identifier or NULL.  Returns false, and does
+ * nothing, if it is not that simple. */
 static inline bool
-translate_usual(const struct ila_map *map, enum xlat_dir wanted,
-                struct pk *pk, struct row *row)
+translate_usual(const struct ila_map *map, const struct ila_mapping *m,
+                uint32_t csum_ofs, enum xlat_dir wanted, struct pk *pk,
+                struct row *row)
 {
-    uint32_t csum_ofs = map->plain ? usual_csum_ofs(pk) : 0;
-
-    if (!csum_ofs) {
-        return false;
-    }
-
     uint8_t *ip = pk->data;
     struct xlat_ip6 dst = xlat_ip6_load(ip + DST_OFS);
-    const struct ila_mapping *m = ila_map_find(map, dst.lo);
     int dir = dst.hi != map->sirs[0];
     if (!m || (dir && m->locator != dst.hi)
         || wanted == (dir ? XLAT_DIR_TO_LOCATOR : XLAT_DIR_TO_IDENTIFIER)) {
@@ -312,8 +310,9 @@ translate(const struct ila_map *map, const struct xlat_ctx *ctx,
 
 static void __attribute__((noinline))
 run_one(const struct xlat_zone *zone, const struct xlat_ctx *ctx,
-        struct xlat_job *job, struct row *row)
+        struct xlat_tally *tally, struct xlat_job *job, struct row *row)
 {
+    uint8_t from = job->pk.len ? job->pk.data[0] >> 4 : 0;
     enum xlat_drop drop = translate(zone->ila, ctx, &job->pk, row);
 
     if (drop == XLAT_OK) {
@@ -324,43 +323,62 @@ run_one(const struct xlat_zone *zone, const struct xlat_ctx *ctx,
     } else {
         xlat_drop(job, drop);
     }
+    xlat_tally_job(tally, job, from);
 }
 
-typedef void prefetcher(const struct ila_map *, uint64_t prefix,
-                        uint64_t identifier);
-
-static inline void
-prefetch(const struct ila_map *map, const struct xlat_job *jobs, size_t n,
-         prefetcher *stage)
+/* Looks up the destinations of all packets that have one.  'found' has a place
+ * for each of the others, too. */
+static void
+find_all(const struct ila_map *map, unsigned int thread,
+         const struct xlat_job *jobs, size_t n,
+         const struct ila_mapping **found)
 {
+    struct xlat_ip6 dsts[XLAT_BATCH];
+
     for (size_t i = 0; i < n; i++) {
         const struct pk *pk = &jobs[i].pk;
 
-        if (pk->len >= PK_IP6_HDR_BYTES) {
-            struct xlat_ip6 ip = xlat_ip6_load(pk->data + DST_OFS);
-
-            stage(map, ip.hi, ip.lo);
-        }
+        dsts[i] = pk->len >= PK_IP6_HDR_BYTES
+                  ? xlat_ip6_load(pk->data + DST_OFS)
+                  : (struct xlat_ip6) { 0, 0 };
     }
+    ila_map_find_batch(map, thread, dsts, n, found);
 }
 
 void
 ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
-        struct xlat_job *jobs, size_t n)
+        struct xlat_tally *tally, struct xlat_job *jobs, size_t n)
 {
-    struct row row = { .dry_run = ctx->dry_run };
+    const struct ila_map *map = zone->ila;
+    const struct ila_mapping *found[XLAT_BATCH];
+    bool is_large = ila_map_is_large(map);
+    uint32_t n_usual = 0;
+    struct row row = {
+        .stats = map->stats,
+        .thread = ctx->thread,
+        .dry_run = ctx->dry_run,
+    };
 
-    if (ila_map_is_large(zone->ila)) {
-        prefetch(zone->ila, jobs, n, ila_map_prefetch_bucket);
-        prefetch(zone->ila, jobs, n, ila_map_prefetch_entry);
-        prefetch(zone->ila, jobs, n, ila_map_prefetch_counters);
+    if (is_large) {
+        find_all(map, ctx->thread, jobs, n, found);
     }
     for (size_t i = 0; i < n; i++) {
-        if (translate_usual(zone->ila, ctx->dir, &jobs[i].pk, &row)) {
+        struct pk *pk = &jobs[i].pk;
+        uint32_t csum_ofs = map->plain ? usual_csum_ofs(pk) : 0;
+
+        tally->bytes += pk->len;
+        if (csum_ofs && !is_large) {
+            found[i] = ila_map_find(map, xlat_ip6_load(pk->data + DST_OFS).lo);
+        }
+        if (csum_ofs && translate_usual(map, found[i], csum_ofs, ctx->dir, pk,
+                                        &row)) {
             jobs[i].verdict = XLAT_TRANSLATED;
+            n_usual++;
         } else {
-            run_one(zone, ctx, &jobs[i], &row);
+            run_one(zone, ctx, tally, &jobs[i], &row);
         }
     }
+    tally->packets += n;
+    tally->translated_66 += n_usual;
     row_flush(&row);
 }

@@ -29,15 +29,15 @@
  * was sent), and those with routing segments left, whose pseudo-header has
  * another destination (RFC 8200, 8.1). */
 
-#include "xlat.h"
+#include "xlat-stats.h"
 
 /* Takes the 'n' <= XLAT_BATCH packets of 'jobs' through 'zone', of kind ila,
  * and sets verdict and drop reason of each.  Counts them for their mappings,
- * unless 'ctx->dry_run'; the zone's counters are the caller's task.
+ * unless 'ctx->dry_run', and in 'tally'.
  *
  * Drop reasons: XLAT_DROP_NOT_IP, XLAT_DROP_TRUNCATED, XLAT_DROP_BAD_HDR,
  * XLAT_DROP_NO_MAPPING (IPv4 packets too), XLAT_DROP_ILA_C_BIT. */
 void ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
-             struct xlat_job *jobs, size_t n);
+             struct xlat_tally *tally, struct xlat_job *jobs, size_t n);
 
 #endif /* ila.h */

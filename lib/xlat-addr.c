@@ -3,17 +3,10 @@
 
 #include "xlat-addr.h"
 
+#include "xlat-addr-fast.h"
 #include "xlat-private.h"
 #include "xlat-special.h"
 #include "xlat-zone-private.h"
-
-/* Where the addresses stand in the headers. */
-enum {
-    SRC4_OFS = 12,
-    DST4_OFS = 16,
-    SRC6_OFS = 8,
-    DST6_OFS = 24,
-};
 
 /* How to translate an IPv4 address. */
 enum how {
@@ -228,11 +221,11 @@ pair_64(const struct xlat_zone *zone, struct xlat_addr *a)
 {
     uint32_t src4, dst4;
     struct found found;
-    enum xlat_drop drop = dst_64(zone, xlat_ip6_load(a->ip + DST6_OFS),
+    enum xlat_drop drop = dst_64(zone, xlat_ip6_load(a->ip + XLAT_DST6_OFS),
                                  &dst4, &found);
 
     if (drop == XLAT_OK) {
-        drop = src_64(zone, xlat_ip6_load(a->ip + SRC6_OFS), &src4);
+        drop = src_64(zone, xlat_ip6_load(a->ip + XLAT_SRC6_OFS), &src4);
     }
     if (drop != XLAT_OK) {
         return drop;
@@ -246,68 +239,32 @@ pair_64(const struct xlat_zone *zone, struct xlat_addr *a)
     return XLAT_OK;
 }
 
-/* Translates 'ip' in a fast zone.  Returns false if that needs a closer
- * look. */
-static inline bool
-fast_64(const struct xlat_addr_map *map, struct xlat_ip6 ip, uint32_t *ip4)
-{
-    const struct xlat_ip6 *pool6 = &map->pool6[0].prefix.ip;
-
-    if (!((ip.hi ^ pool6->hi) | (ip.lo ^ pool6->lo) >> 32)) {
-        *ip4 = ip.lo;
-        return !xlat_ip4_is_unroutable(*ip4);
-    }
-    const struct xlat_eam *eam = map->eamt ? xlat_eamt_find6(map->eamt, ip)
-                                           : NULL;
-    if (!eam) {
-        return false;
-    }
-    *ip4 = xlat_eam_6to4(eam, ip);
-    return true;
-}
-
-static inline struct xlat_ip6
-fast_46(const struct xlat_addr_map *map, uint32_t ip4, bool use_eamt)
-{
-    const struct xlat_eam *eam = use_eamt ? xlat_eamt_find4(map->eamt, ip4)
-                                          : NULL;
-    struct xlat_ip6 ip = map->pool6[0].prefix.ip;
-
-    ip.lo |= ip4;
-    return eam ? xlat_eam_4to6(eam, ip4) : ip;
-}
-
 /* Does the same as translation by the rules below, if the zone is fast and the
  * addresses are usual.  Returns false, and does nothing, if not. */
 static inline bool
 fast(const struct xlat_zone *zone, struct xlat_addr *a)
 {
-    const struct xlat_addr_map *map = &zone->addrs;
-
-    if (!map->fast) {
+    if (!zone->addrs.fast) {
         return false;
     }
     if (a->from == 6) {
         uint32_t src, dst;
 
-        if (!fast_64(map, xlat_ip6_load(a->ip + DST6_OFS), &dst)
-            || !fast_64(map, xlat_ip6_load(a->ip + SRC6_OFS), &src)) {
+        if (!xlat_addr_fast_64(zone, a->ip, &src, &dst)) {
             return false;
         }
         a->to = 4;
         put4(&a->src, src);
         put4(&a->dst, dst);
     } else {
-        uint32_t src = xlat_ip4_load(a->ip + SRC4_OFS);
-        uint32_t dst = xlat_ip4_load(a->ip + DST4_OFS);
+        struct xlat_ip6 src, dst;
 
-        if (xlat_ip4_is_unroutable(src) || xlat_ip4_is_unroutable(dst)) {
+        if (!xlat_addr_fast_46(zone, a->ip, &src, &dst)) {
             return false;
         }
         a->to = 6;
-        xlat_ip6_store(fast_46(map, src, map->eamt && zone->set.hairpin
-                                         != XLAT_HAIRPIN_SIMPLE), &a->src);
-        xlat_ip6_store(fast_46(map, dst, map->eamt), &a->dst);
+        xlat_ip6_store(src, &a->src);
+        xlat_ip6_store(dst, &a->dst);
     }
     a->drop = XLAT_OK;
     return true;
@@ -320,8 +277,8 @@ translate(const struct xlat_zone *zone, struct xlat_addr *a)
     if (a->from == 6) {
         a->drop = pair_64(zone, a);
     } else {
-        a->drop = pair_46(zone, a, xlat_ip4_load(a->ip + SRC4_OFS),
-                          xlat_ip4_load(a->ip + DST4_OFS),
+        a->drop = pair_46(zone, a, xlat_ip4_load(a->ip + XLAT_SRC4_OFS),
+                          xlat_ip4_load(a->ip + XLAT_DST4_OFS),
                           zone->set.hairpin == XLAT_HAIRPIN_SIMPLE
                           ? NO_EAMT : 0);
     }
@@ -355,8 +312,8 @@ prefetch(const struct xlat_addr_map *map, const struct xlat_addr *addrs,
         if (!a->ip) {
             continue;
         } else if (a->from == 6) {
-            struct xlat_ip6 src = xlat_ip6_load(a->ip + SRC6_OFS);
-            struct xlat_ip6 dst = xlat_ip6_load(a->ip + DST6_OFS);
+            struct xlat_ip6 src = xlat_ip6_load(a->ip + XLAT_SRC6_OFS);
+            struct xlat_ip6 dst = xlat_ip6_load(a->ip + XLAT_DST6_OFS);
 
             if (asks_eamt(map, src)) {
                 stage6(map->eamt, src);
@@ -365,8 +322,8 @@ prefetch(const struct xlat_addr_map *map, const struct xlat_addr *addrs,
                 stage6(map->eamt, dst);
             }
         } else {
-            stage4(map->eamt, xlat_ip4_load(a->ip + SRC4_OFS));
-            stage4(map->eamt, xlat_ip4_load(a->ip + DST4_OFS));
+            stage4(map->eamt, xlat_ip4_load(a->ip + XLAT_SRC4_OFS));
+            stage4(map->eamt, xlat_ip4_load(a->ip + XLAT_DST4_OFS));
         }
     }
 }
@@ -510,17 +467,17 @@ error_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_addr *outer,
     struct found found;
     bool hairpin = false;
 
-    outer->drop = dst_64(zone, xlat_ip6_load(outer->ip + DST6_OFS), &q.dst,
+    outer->drop = dst_64(zone, xlat_ip6_load(outer->ip + XLAT_DST6_OFS), &q.dst,
                          &found);
     if (outer->drop == XLAT_OK) {
-        outer->drop = router_64(zone, rng, xlat_ip6_load(outer->ip + SRC6_OFS),
+        outer->drop = router_64(zone, rng, xlat_ip6_load(outer->ip + XLAT_SRC6_OFS),
                                 &q.src);
     }
     if (inner) {
-        inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + DST6_OFS),
+        inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + XLAT_DST6_OFS),
                              &q.inner_dst, &found);
         if (inner->drop == XLAT_OK) {
-            inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + SRC6_OFS),
+            inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + XLAT_SRC6_OFS),
                                  &q.inner_src, &found);
         }
         q.has_inner = inner->drop == XLAT_OK;
@@ -548,10 +505,10 @@ xlat_addr_error(const struct xlat_zone *zone, uint64_t *rng,
         error_64(zone, rng, outer, inner);
     } else {
         struct quad q = {
-            .src = xlat_ip4_load(outer->ip + SRC4_OFS),
-            .dst = xlat_ip4_load(outer->ip + DST4_OFS),
-            .inner_src = inner ? xlat_ip4_load(inner->ip + SRC4_OFS) : 0,
-            .inner_dst = inner ? xlat_ip4_load(inner->ip + DST4_OFS) : 0,
+            .src = xlat_ip4_load(outer->ip + XLAT_SRC4_OFS),
+            .dst = xlat_ip4_load(outer->ip + XLAT_DST4_OFS),
+            .inner_src = inner ? xlat_ip4_load(inner->ip + XLAT_SRC4_OFS) : 0,
+            .inner_dst = inner ? xlat_ip4_load(inner->ip + XLAT_DST4_OFS) : 0,
             .has_inner = inner != NULL,
         };
 

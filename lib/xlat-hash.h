@@ -99,6 +99,27 @@ xlat_hash_match(uint64_t tags, uint64_t tag)
     return ~(((x & low15) + low15) | x | low15);
 }
 
+/* Returns a word with a bit for each slot of 'b' that has the tag of 'hash'.
+ * Both halves in one word: where in a bucket a key stands cannot be
+ * predicted. */
+static inline uint64_t
+xlat_hash_matches(const struct xlat_hash_bucket *b, uint64_t hash)
+{
+    uint64_t tag = xlat_hash_tag(hash);
+
+    return xlat_hash_match(b->tags[0], tag) >> 8
+           | xlat_hash_match(b->tags[1], tag);
+}
+
+/* Returns the slot of the lowest bit in 'matches', not 0. */
+static inline unsigned int
+xlat_hash_slot(uint64_t matches)
+{
+    unsigned int bit = __builtin_ctzll(matches);
+
+    return bit >> 4 | (bit & 8) >> 1;
+}
+
 static inline void
 xlat_hash_prefetch(const struct xlat_hash *h, uint64_t hash)
 {
@@ -111,16 +132,9 @@ static inline uint32_t
 xlat_hash_guess(const struct xlat_hash *h, uint64_t hash)
 {
     const struct xlat_hash_bucket *b = xlat_hash_home(h, hash);
-    uint64_t tag = xlat_hash_tag(hash);
+    uint64_t matches = xlat_hash_matches(b, hash);
 
-    for (int i = 0; i < 2; i++) {
-        uint64_t match = xlat_hash_match(b->tags[i], tag);
-
-        if (match) {
-            return b->numbers[i * 4 + __builtin_ctzll(match) / 16];
-        }
-    }
-    return XLAT_HASH_NONE;
+    return matches ? b->numbers[xlat_hash_slot(matches)] : XLAT_HASH_NONE;
 }
 
 /* Returns whether the key at 'number' is the one looked for. */
@@ -134,18 +148,15 @@ xlat_hash_find(const struct xlat_hash *h, uint64_t hash,
                xlat_hash_equal *equal, const void *key, const void *aux)
 {
     const struct xlat_hash_bucket *b = xlat_hash_home(h, hash);
-    uint64_t tag = xlat_hash_tag(hash);
 
     for (;;) {
-        for (int i = 0; i < 2; i++) {
-            uint64_t match = xlat_hash_match(b->tags[i], tag);
+        uint64_t matches = xlat_hash_matches(b, hash);
 
-            for (; match; match &= match - 1) {
-                int slot = i * 4 + __builtin_ctzll(match) / 16;
+        for (; matches; matches &= matches - 1) {
+            uint32_t number = b->numbers[xlat_hash_slot(matches)];
 
-                if (equal(b->numbers[slot], key, aux)) {
-                    return b->numbers[slot];
-                }
+            if (equal(number, key, aux)) {
+                return number;
             }
         }
         if (!b->overflow) {

@@ -7,13 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct thread_counters {
+    struct xlat_counters c;
+} __attribute__((aligned(64)));
+
 /* 'tat_ns' is a cache line away from the counters, which every batch
  * writes. */
 struct xlat_stats {
     uint32_t n_refs;
     uint64_t tat_ns;       /* When the rate limit will have forgotten all
                             * errors made so far. */
-    struct xlat_counters counters __attribute__((aligned(64)));
+    struct thread_counters threads[XLAT_MAX_THREADS];
 };
 
 struct xlat_stats *
@@ -47,11 +51,15 @@ xlat_stats_unref(struct xlat_stats *stats)
 void
 xlat_stats_get(const struct xlat_stats *stats, struct xlat_counters *copy)
 {
-    const uint64_t *from = (const uint64_t *) &stats->counters;
     uint64_t *to = (uint64_t *) copy;
 
-    for (size_t i = 0; i < sizeof *copy / sizeof *to; i++) {
-        to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    memset(copy, 0, sizeof *copy);
+    for (unsigned int k = 0; k < XLAT_MAX_THREADS; k++) {
+        const uint64_t *from = (const uint64_t *) &stats->threads[k].c;
+
+        for (size_t i = 0; i < sizeof *copy / sizeof *to; i++) {
+            to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+        }
     }
 }
 
@@ -59,17 +67,6 @@ static uint8_t
 ip_version(const struct pk *pk)
 {
     return pk->len ? pk->data[0] >> 4 : 0;
-}
-
-void
-xlat_tally_in(struct xlat_tally *t, const struct xlat_job *jobs, size_t n)
-{
-    memset(t, 0, offsetof(struct xlat_tally, from));
-    t->packets = n;
-    for (size_t i = 0; i < n; i++) {
-        t->bytes += jobs[i].pk.len;
-        t->from[i] = ip_version(&jobs[i].pk);
-    }
 }
 
 static void
@@ -118,43 +115,36 @@ xlat_tally_job(struct xlat_tally *t, const struct xlat_job *job, uint8_t from)
     }
 }
 
-void
-xlat_tally_out(struct xlat_tally *t, const struct xlat_job *jobs, size_t n)
+/* Most counters do not change. */
+static inline void
+add(uint64_t *counter, uint64_t n, unsigned int thread)
 {
-    for (size_t i = 0; i < n; i++) {
-        xlat_tally_job(t, &jobs[i], t->from[i]);
-    }
-}
-
-static void
-add(uint64_t *counter, uint64_t n)
-{
-    /* An addition is a locked operation: most counters do not change. */
     if (n) {
-        __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+        xlat_count(counter, n, thread);
     }
 }
 
 void
-xlat_stats_add(struct xlat_stats *stats, const struct xlat_tally *t)
+xlat_stats_add(struct xlat_stats *stats, unsigned int thread,
+               const struct xlat_tally *t)
 {
-    struct xlat_counters *c = &stats->counters;
+    struct xlat_counters *c = &stats->threads[thread].c;
 
-    add(&c->packets, t->packets);
-    add(&c->bytes, t->bytes);
-    add(&c->translated,
-        t->translated_46 + t->translated_64 + t->translated_66);
-    add(&c->translated_46, t->translated_46);
-    add(&c->translated_64, t->translated_64);
-    add(&c->translated_66, t->translated_66);
-    add(&c->fragmented, t->fragmented);
-    add(&c->replies_limited, t->replies_limited);
+    add(&c->packets, t->packets, thread);
+    add(&c->bytes, t->bytes, thread);
+    add(&c->translated, t->translated_46 + t->translated_64
+                        + t->translated_66, thread);
+    add(&c->translated_46, t->translated_46, thread);
+    add(&c->translated_64, t->translated_64, thread);
+    add(&c->translated_66, t->translated_66, thread);
+    add(&c->fragmented, t->fragmented, thread);
+    add(&c->replies_limited, t->replies_limited, thread);
     if (t->n_untranslated) {
-        add(&c->passed, t->passed);
-        add(&c->replies, t->replies);
+        add(&c->passed, t->passed, thread);
+        add(&c->replies, t->replies, thread);
         for (int i = 0; i < XLAT_N_DROPS; i++) {
-            add(&c->drops[i], t->drops[i]);
-            add(&c->reply_reasons[i], t->reply_reasons[i]);
+            add(&c->drops[i], t->drops[i], thread);
+            add(&c->reply_reasons[i], t->reply_reasons[i], thread);
         }
     }
 }

@@ -7,7 +7,10 @@
  * threads.
  *
  * A thread counts a batch in a 'struct xlat_tally' of its own and adds it
- * once, with relaxed atomics.  Counters never fall. */
+ * once, to counters of its own ('thread' as in struct xlat_ctx).  Counters
+ * never fall. */
+
+#include <string.h>
 
 #include "xlat-settings.h"
 #include "xlat-zone.h"
@@ -23,7 +26,8 @@ struct xlat_stats *xlat_stats_ref(struct xlat_stats *stats);
 /* Gives a reference up; the last one frees the counters.  NULL is allowed. */
 void xlat_stats_unref(struct xlat_stats *);
 
-/* Copies the counters, each as of some moment during the call. */
+/* Copies the sums of all threads' counters, each as of some moment during the
+ * call. */
 void xlat_stats_get(const struct xlat_stats *, struct xlat_counters *);
 
 /* What one batch adds.  The arrays are valid only if 'n_untranslated' is not
@@ -39,24 +43,38 @@ struct xlat_tally {
     uint32_t passed;
     uint32_t replies;
     uint32_t replies_limited;
-    uint8_t from[XLAT_BATCH];            /* IP version before. */
     uint16_t drops[XLAT_N_DROPS];
     uint16_t reply_reasons[XLAT_N_DROPS];
 };
 
-/* Begins a tally with 'n' <= XLAT_BATCH packets as they came in. */
-void xlat_tally_in(struct xlat_tally *, const struct xlat_job *, size_t n);
+/* Makes a tally of nothing. */
+static inline void
+xlat_tally_begin(struct xlat_tally *tally)
+{
+    memset(tally, 0, offsetof(struct xlat_tally, drops));
+}
 
-/* Counts what became of the same packets. */
-void xlat_tally_out(struct xlat_tally *, const struct xlat_job *, size_t n);
-
-/* Counts what became of one packet, whose IP version was 'from', in a tally
- * that the caller has begun. */
+/* Counts what became of one packet, whose IP version was 'from': all but that
+ * there was one, and its bytes. */
 void xlat_tally_job(struct xlat_tally *, const struct xlat_job *,
                     uint8_t from);
 
-/* Adds a finished tally to 'stats'. */
-void xlat_stats_add(struct xlat_stats *stats, const struct xlat_tally *);
+/* Adds a finished tally to the counters of 'thread' in 'stats'. */
+void xlat_stats_add(struct xlat_stats *stats, unsigned int thread,
+                    const struct xlat_tally *);
+
+/* Adds 'n' to a counter of 'thread'.  A locked addition costs more than the
+ * translation of a packet. */
+static inline void
+xlat_count(uint64_t *counter, uint64_t n, unsigned int thread)
+{
+    if (thread) {
+        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED)
+                                  + n, __ATOMIC_RELAXED);
+    } else {
+        __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+    }
+}
 
 /* Takes leave to make one ICMP error at 'now_us': icmp-error-rate a second,
  * icmp-error-burst at once.  Lock-free.  With 'dry_run', only says whether

@@ -123,8 +123,12 @@ xlat_zone_for_each_eam(const struct xlat_zone *zone,
 }
 
 static void
-get_info(const struct ila_mapping *m, struct xlat_mapping_info *info)
+get_info(const struct xlat_zone *zone, const struct ila_mapping *m,
+         struct xlat_mapping_info *info)
 {
+    struct ila_counters counters;
+
+    ila_stats_get(zone->ila->stats, m->slot, &counters);
     *info = (struct xlat_mapping_info) {
         .identifier = m->identifier,
         .locator = m->locator,
@@ -132,10 +136,8 @@ get_info(const struct ila_mapping *m, struct xlat_mapping_info *info)
         .ident_type = ila_ident_type_name(m->ident_type),
     };
     for (int dir = 0; dir < 2; dir++) {
-        info->packets[dir] = __atomic_load_n(&m->counters->packets[dir],
-                                             __ATOMIC_RELAXED);
-        info->bytes[dir] = __atomic_load_n(&m->counters->bytes[dir],
-                                           __ATOMIC_RELAXED);
+        info->packets[dir] = counters.packets[dir];
+        info->bytes[dir] = counters.bytes[dir];
     }
 }
 
@@ -147,7 +149,7 @@ xlat_zone_for_each_mapping(const struct xlat_zone *zone,
     for (size_t i = 0; i < xlat_zone_n_mappings(zone); i++) {
         struct xlat_mapping_info info;
 
-        get_info(&zone->ila->mappings[i], &info);
+        get_info(zone, &zone->ila->mappings[i], &info);
         cb(&info, aux);
     }
 }
@@ -160,7 +162,7 @@ xlat_zone_find_mapping(const struct xlat_zone *zone, uint64_t identifier,
                                   ? ila_map_find(zone->ila, identifier) : NULL;
 
     if (m) {
-        get_info(m, info);
+        get_info(zone, m, info);
     }
     return m != NULL;
 }

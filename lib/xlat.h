@@ -49,10 +49,16 @@ struct xlat_job {
     enum xlat_drop drop;           /* Out, with XLAT_DROPPED, XLAT_REPLY. */
 };
 
+/* Threads that have counters of their own. */
+#define XLAT_MAX_THREADS 32
+
 /* What a thread brings along. */
 struct xlat_ctx {
     uint64_t now_us;    /* Time, monotonic, in microseconds. */
     uint64_t rng;       /* State of the pseudorandom generator, not 0. */
+    unsigned int thread; /* A number below XLAT_MAX_THREADS that no other
+                         * thread has, so that counting needs no locked
+                         * operation; or 0, which any number may have. */
     enum xlat_dir dir;
     bool dry_run;       /* Count nothing and spend no tokens: "what if". */
 };

@@ -23,6 +23,8 @@ vse_sources = \
 	vswitchd-ext/vse-record.h \
 	vswitchd-ext/vse-row.c \
 	vswitchd-ext/vse-row.h \
+	vswitchd-ext/vse-thread.c \
+	vswitchd-ext/vse-thread.h \
 	vswitchd-ext/vse-trace.c \
 	vswitchd-ext/vse-trace.h \
 	vswitchd-ext/vse-zones.c \

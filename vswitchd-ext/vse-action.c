@@ -7,11 +7,10 @@
 #include "conntrack.h"
 #include "dp-packet.h"
 #include "ovs-atomic.h"
-#include "ovs-thread.h"
-#include "random.h"
 #include "util.h"
 #include "vse-hooks.h"
 #include "vse-packet.h"
+#include "vse-thread.h"
 #include "vse-trace.h"
 #include "vse-zones.h"
 #include "xlat-zone.h"
@@ -22,8 +21,6 @@ struct vse_chunk {
     struct xlat_job jobs[XLAT_BATCH];
     size_t n;
 };
-
-DEFINE_STATIC_PER_THREAD_DATA(uint64_t, rng, 0);
 
 static atomic_ullong drops[XLAT_N_DROPS];
 
@@ -124,22 +121,19 @@ run(const struct xlat_zone *zone, const struct vse_xlat *action,
     long long now_us, struct dp_packet *const *packets, size_t n,
     struct dp_packet_batch *out, struct dp_packet_batch *replies)
 {
-    uint64_t *seed = rng_get();
+    struct vse_thread *self = vse_thread_self();
     struct vse_chunk chunk;
-
-    if (OVS_UNLIKELY(!*seed)) {
-        *seed = random_uint64() | 1;
-    }
     struct xlat_ctx ctx = {
         .now_us = now_us,
-        .rng = *seed,
+        .rng = self->rng,
+        .thread = self->number,
         .dir = (action->flags & VSE_XLAT_DIR_MASK) >> VSE_XLAT_DIR_SHIFT,
     };
 
     lend(&chunk, packets, n);
     xlat_run(zone, &ctx, chunk.jobs, chunk.n);
     take(&chunk, action, out, replies);
-    *seed = ctx.rng;
+    self->rng = ctx.rng;
 }
 
 /* Likewise for a batch that has grown past XLAT_BATCH before. */
@@ -206,7 +200,9 @@ take_translated(struct vse_packet *vp, const struct pk *pk,
                 struct dp_packet_batch *out)
 {
     /* What connection tracking knew was about another packet. */
-    conntrack_clear(vp->packet);
+    if (OVS_UNLIKELY(vp->packet->md.ct_state)) {
+        conntrack_clear(vp->packet);
+    }
     if (OVS_LIKELY(!pk->frag_mtu)) {
         vse_packet_take(vp, pk);
         dp_packet_batch_add(out, vp->packet);

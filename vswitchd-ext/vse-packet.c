@@ -12,10 +12,6 @@
 #include "unaligned.h"
 #include "util.h"
 
-/* Most that a translation adds in front of a packet: IPv6 and fragment header
- * for IPv4's; of an ICMPv6 error, IPv6 and ICMPv6 header. */
-#define MAX_GROWTH 48
-
 /* Room that a packet without any gets. */
 #define NEW_HEADROOM 128
 
@@ -30,40 +26,26 @@ static void set_ip_checksum_state(struct dp_packet *, uint8_t family);
 static struct dp_packet *new_fragment(const struct vse_packet *,
                                       size_t ip_bytes);
 
-static inline uint8_t
-ip_family(const uint8_t *ip)
-{
-    return ip[0] >> 4;
-}
-
 bool
-vse_packet_lend(struct vse_packet *vp, struct dp_packet *packet, struct pk *pk)
+vse_packet_lend__(struct vse_packet *vp, struct dp_packet *packet,
+                  struct pk *pk)
 {
     vp->packet = packet;
     if (OVS_UNLIKELY(!carries_ip(packet))) {
         lend_not_ip(pk);
         return true;
     }
-    if (OVS_UNLIKELY(dp_packet_size(packet) > UINT16_MAX - MAX_GROWTH)) {
+    if (OVS_UNLIKELY(dp_packet_size(packet) > UINT16_MAX - VSE_MAX_GROWTH)) {
         return false;
     }
-    if (OVS_UNLIKELY(dp_packet_headroom(packet) < MAX_GROWTH)) {
+    if (OVS_UNLIKELY(dp_packet_headroom(packet) < VSE_MAX_GROWTH)) {
         make_headroom(packet);
     }
     if (OVS_UNLIKELY(dp_packet_ip_checksum_partial(packet))) {
         dp_packet_ip_set_header_csum(packet, false);
     }
     save_l2(vp);
-
-    size_t pad_bytes = dp_packet_l2_pad_size(packet);
-    *pk = (struct pk) {
-        .data = vp->l3,
-        .len = dp_packet_l3_size(packet),
-        .headroom = dp_packet_headroom(packet),
-        .tailroom = dp_packet_tailroom(packet) + pad_bytes,
-        .gso_size = dp_packet_get_tso_segsz(packet),
-        .flags = dp_packet_l4_checksum_partial(packet) ? PK_L4_PARTIAL : 0,
-    };
+    vse_packet_describe(vp, pk);
     return true;
 }
 
@@ -74,11 +56,11 @@ vse_packet_is_multicast(const struct vse_packet *vp)
 }
 
 void
-vse_packet_take(struct vse_packet *vp, const struct pk *pk)
+vse_packet_take__(struct vse_packet *vp, const struct pk *pk)
 {
     restore_l2(vp, pk);
     set_offsets(vp, pk);
-    set_ip_checksum_state(vp->packet, ip_family(pk->data));
+    set_ip_checksum_state(vp->packet, vse_ip_family(pk->data));
     dp_packet_set_tso_segsz(vp->packet, pk->gso_size);
 }
 
@@ -99,7 +81,7 @@ vse_packet_take_reply(struct vse_packet *vp, const struct pk *pk)
     packet->offloads = 0;
     dp_packet_set_tso_segsz(packet, 0);
     set_offsets(vp, pk);
-    set_ip_checksum_state(packet, ip_family(pk->data));
+    set_ip_checksum_state(packet, vse_ip_family(pk->data));
 }
 
 void
@@ -176,13 +158,11 @@ save_l2(struct vse_packet *vp)
     const uint8_t *frame = dp_packet_data(vp->packet);
 
     vp->l3 = dp_packet_l3(vp->packet);
+    vp->l3_bytes = dp_packet_l3_size(vp->packet);
     vp->l2_bytes = vp->l3 - frame;
-    vp->family = dp_packet_l3_size(vp->packet) ? ip_family(vp->l3) : 0;
-    if (OVS_LIKELY(vp->l2_bytes == ETH_HEADER_LEN)) {
-        memcpy(vp->l2, frame, ETH_HEADER_LEN);
-    } else {
-        memcpy(vp->l2, frame, vp->l2_bytes);
-    }
+    vp->plain = false;
+    vp->family = vp->l3_bytes ? vse_ip_family(vp->l3) : 0;
+    memcpy(vp->l2, frame, vp->l2_bytes);
 }
 
 /* Puts the link-layer header in front of the IP packet. */
@@ -192,16 +172,12 @@ restore_l2(struct vse_packet *vp, const struct pk *pk)
     struct dp_packet *packet = vp->packet;
     uint8_t *frame = pk->data - vp->l2_bytes;
 
-    if (OVS_LIKELY(vp->l2_bytes == ETH_HEADER_LEN)) {
-        memcpy(frame, vp->l2, ETH_HEADER_LEN);
-    } else {
-        memcpy(frame, vp->l2, vp->l2_bytes);
-    }
+    memcpy(frame, vp->l2, vp->l2_bytes);
     dp_packet_set_l2_pad_size(packet, 0);
     dp_packet_set_data(packet, frame);
     dp_packet_set_size(packet, vp->l2_bytes + pk->len);
     packet->l3_ofs = vp->l2_bytes;
-    set_ethertype(packet, ip_family(pk->data));
+    set_ethertype(packet, vse_ip_family(pk->data));
 }
 
 static void
@@ -234,7 +210,7 @@ set_offsets(const struct vse_packet *vp, const struct pk *pk)
         packet->inner_l4_ofs = UINT16_MAX;
     }
 
-    if (ip_family(pk->data) == 4) {
+    if (vse_ip_family(pk->data) == 4) {
         packet->l4_ofs = packet->l3_ofs + (pk->data[0] & 0xf) * 4;
     } else if (vp->family != 6 || growth) {
         /* No other extension header comes out of a translation. */
@@ -271,13 +247,13 @@ new_fragment(const struct vse_packet *vp, size_t ip_bytes)
     packet->md = whole->md;
     packet->packet_type = whole->packet_type;
     packet->l3_ofs = vp->l2_bytes;
-    packet->l4_ofs = ip_family(dp_packet_l3(whole)) == 4
+    packet->l4_ofs = vse_ip_family(dp_packet_l3(whole)) == 4
                      ? whole->l4_ofs
                      : vp->l2_bytes + IPV6_HEADER_LEN
                        + sizeof(struct ovs_16aligned_ip6_frag);
     if (dp_packet_rss_valid(whole)) {
         dp_packet_set_rss_hash(packet, dp_packet_get_rss_hash(whole));
     }
-    set_ip_checksum_state(packet, ip_family(dp_packet_l3(whole)));
+    set_ip_checksum_state(packet, vse_ip_family(dp_packet_l3(whole)));
     return packet;
 }

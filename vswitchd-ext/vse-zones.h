@@ -17,7 +17,9 @@ struct xlat_zone;
 /* Returns zone 'number', or NULL.  Any thread; lock-free. */
 const struct xlat_zone *vse_zone_find(uint32_t number);
 
-/* Compiles 'conf' and puts it in the place of zone 'number', whose counters
+/* Zone numbers to put and remove are at most 65535.
+ *
+ * Compiles 'conf' and puts it in the place of zone 'number', whose counters
  * go on, or makes that zone.  Returns NULL, or a sentence that says what is
  * wrong with 'conf', which the caller frees; the old zone then stays as it
  * was.  Main thread only. */

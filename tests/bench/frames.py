@@ -6,7 +6,12 @@ import functools
 import ipaddress
 import struct
 
-MACS = bytes.fromhex("020000000002020000000001")
+MACS = bytes.fromhex("020000000000020000000001")
+
+
+def dst_mac(last):
+    """The destination address of frames whose generator was told 'last'."""
+    return "02:00:00:00:00:%02x" % last
 
 
 def groups(value):

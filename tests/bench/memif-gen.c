@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The Flexiv authors */
 
-/* Sends the frames of a capture on a DPDK port, over and over, as fast as the
- * port takes them.
+/* Sends the frames of a capture on the first of its DPDK ports, over and over,
+ * as fast as the port takes them, and throws away what comes in on the others.
  *
- *     memif-gen EAL-ARGUMENTS -- CAPTURE
+ *     memif-gen EAL-ARGUMENTS -- CAPTURE CONTROL
  *
- * Prints "ready" once peers may connect.
+ * The first byte of the file CONTROL becomes the last byte of each frame's
+ * destination address; whoever changes it changes what the switch does with
+ * the frames, at once.  It is added to the UDP source port as well, so that
+ * the frames do not meet their likes in hash tables.  With 255, nothing is
+ * sent.  Prints "ready" once peers may connect.
  *
  * The whole capture is kept in memory, so that its size is the size of the
  * working set that the receiver is made to have. */
 
+#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_ethdev.h>
@@ -25,12 +32,14 @@
 #define N_RX_QUEUES 8          /* A peer with more transmit queues than we have
                                 * receive queues is turned away. */
 #define MAX_FRAME_BYTES 128
+#define SILENCE 255
 
 struct load {
     uint8_t *bytes;            /* All frames, one behind the other. */
     uint32_t *starts;          /* 'n' + 1 offsets into 'bytes'. */
     size_t n;
     size_t next;
+    const volatile uint8_t *control;
 };
 
 static volatile sig_atomic_t stop;
@@ -84,13 +93,45 @@ load_read(struct load *load, const char *name)
     return load->n ? 0 : -1;
 }
 
+static int
+load_control(struct load *load, const char *name)
+{
+    int fd = open(name, O_RDONLY);
+    void *map = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (fd < 0 || map == MAP_FAILED) {
+        fprintf(stderr, "memif-gen: cannot map %s\n", name);
+        return -1;
+    }
+    load->control = map;
+    return 0;
+}
+
+/* Makes the UDP frame at 'data' one of variant 'control'. */
 static void
-fill(struct load *load, struct rte_mbuf *m)
+vary(uint8_t *data, uint8_t control)
+{
+    uint8_t *udp = data + (data[12] == 0x86 ? 14 + 40 : 14 + 20);
+    uint32_t sum = (uint16_t) ~(udp[6] << 8 | udp[7]) + (control << 8);
+
+    data[5] = control;
+    udp[0] += control;
+    sum = (sum & 0xffff) + (sum >> 16);
+    udp[6] = ~sum >> 8;
+    udp[7] = ~sum;
+}
+
+static void
+fill(struct load *load, struct rte_mbuf *m, uint8_t control)
 {
     uint32_t start = load->starts[load->next];
     uint32_t len = load->starts[load->next + 1] - start;
 
     memcpy(rte_pktmbuf_mtod(m, void *), load->bytes + start, len);
+    vary(rte_pktmbuf_mtod(m, uint8_t *), control);
     m->data_len = m->pkt_len = len;
     load->next = load->next + 1 < load->n ? load->next + 1 : 0;
     __builtin_prefetch(load->bytes + start + 1024);
@@ -113,25 +154,51 @@ port_start(uint16_t port, struct rte_mempool *pool)
 }
 
 static void
-send_until_stopped(struct load *load, uint16_t port, struct rte_mempool *pool)
+drain(uint16_t n_ports)
+{
+    struct rte_mbuf *burst[2 * BURST];
+
+    for (uint16_t port = 1; port < n_ports; port++) {
+        for (uint16_t q = 0; q < N_RX_QUEUES; q++) {
+            rte_pktmbuf_free_bulk(burst, rte_eth_rx_burst(port, q, burst,
+                                                          2 * BURST));
+        }
+    }
+}
+
+static void
+send_burst(struct load *load, uint16_t n_ports, struct rte_mempool *pool)
 {
     struct rte_mbuf *burst[BURST];
-    unsigned int n = 0;
+    uint8_t control = *load->control;
 
-    while (!stop) {
-        if (!n) {
-            if (rte_pktmbuf_alloc_bulk(pool, burst, BURST)) {
-                continue;
-            }
-            for (n = 0; n < BURST; n++) {
-                fill(load, burst[n]);
-            }
-        }
-        unsigned int sent = rte_eth_tx_burst(port, 0, burst, n);
-        memmove(burst, burst + sent, (n - sent) * sizeof *burst);
-        n -= sent;
+    if (rte_pktmbuf_alloc_bulk(pool, burst, BURST)) {
+        return;
     }
-    rte_pktmbuf_free_bulk(burst, n);
+    for (unsigned int i = 0; i < BURST; i++) {
+        fill(load, burst[i], control);
+    }
+    for (unsigned int sent = 0; sent < BURST && !stop; ) {
+        unsigned int n = rte_eth_tx_burst(0, 0, burst + sent, BURST - sent);
+
+        sent += n;
+        if (!n) {
+            drain(n_ports);
+            rte_pause();
+        }
+    }
+}
+
+static void
+send_until_stopped(struct load *load, uint16_t n_ports,
+                   struct rte_mempool *pool)
+{
+    while (!stop) {
+        drain(n_ports);
+        if (*load->control != SILENCE) {
+            send_burst(load, n_ports, pool);
+        }
+    }
 }
 
 int
@@ -140,13 +207,15 @@ main(int argc, char *argv[])
     struct load load = { 0 };
     struct rte_mempool *pool;
     int n_eal = rte_eal_init(argc, argv);
+    uint16_t n_ports = n_eal < 0 ? 0 : rte_eth_dev_count_avail();
 
-    if (n_eal < 0 || argc - n_eal != 2 || rte_eth_dev_count_avail() != 1) {
-        fprintf(stderr, "usage: memif-gen EAL-ARGUMENTS -- CAPTURE, "
-                "with one port\n");
+    if (!n_ports || argc - n_eal != 3) {
+        fprintf(stderr, "usage: memif-gen EAL-ARGUMENTS -- CAPTURE CONTROL, "
+                "with a port at least\n");
         return 2;
     }
-    if (load_read(&load, argv[n_eal + 1])) {
+    if (load_read(&load, argv[n_eal + 1])
+        || load_control(&load, argv[n_eal + 2])) {
         return 1;
     }
     signal(SIGTERM, on_signal);
@@ -154,15 +223,19 @@ main(int argc, char *argv[])
 
     pool = rte_pktmbuf_pool_create("load", 16383, 256, 0,
                                    RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-    if (!pool || port_start(0, pool)) {
-        fprintf(stderr, "memif-gen: cannot start the port\n");
-        return 1;
+    for (uint16_t port = 0; port < n_ports; port++) {
+        if (!pool || port_start(port, pool)) {
+            fprintf(stderr, "memif-gen: cannot start port %u\n", port);
+            return 1;
+        }
     }
     printf("ready\n");
     fflush(stdout);
-    send_until_stopped(&load, 0, pool);
-    rte_eth_dev_stop(0);
-    rte_eth_dev_close(0);
+    send_until_stopped(&load, n_ports, pool);
+    for (uint16_t port = 0; port < n_ports; port++) {
+        rte_eth_dev_stop(port);
+        rte_eth_dev_close(port);
+    }
     rte_eal_cleanup();
     free(load.bytes);
     free(load.starts);

@@ -2,11 +2,16 @@
 # SPDX-FileCopyrightText: The Flexiv authors
 """The benches that run through Open vSwitch.
 
-One PMD thread, fed without end, forwards to a port that throws away.  A and B
-are two sets of OpenFlow flows on the same ports, put in turn; each is judged
-by the PMD thread's own count of cycles a packet, which the pauses between do
-not touch.  Every function returns {"ratio", "p5", "p95", "note"}."""
+One PMD thread, fed without end, forwards from one memif to another.  What is
+compared stands in flows for different destination addresses: the generator
+changes the address, and nothing else happens while cycles are counted.  All
+other threads and programs have the other CPUs.  A variant is judged by the
+PMD thread's own count of cycles a packet, idle ones left out.
 
+Every function returns {"ratio", "p5", "p95", "note"}."""
+
+import contextlib
+import mmap
 import os
 import random
 import signal
@@ -18,10 +23,9 @@ import frames
 import rr
 from switch import Switch
 
-PAIRS = 60
-WINDOW_S = .06
-SETTLE_S = .06
-GENERATOR_CPU = min(os.sched_getaffinity(0))
+PAIRS = 200
+WINDOW_S = .01
+SETTLE_S = .005
 
 
 class Skip(Exception):
@@ -38,35 +42,31 @@ def summary(ratios, note):
             "p95": percentile(ratios, .95), "note": note}
 
 
-def measure(switch, bridge, flows):
-    """Puts 'flows' and returns the cycles a packet."""
-    switch.ofctl("replace-flows", bridge, write_flows(switch, flows))
-    time.sleep(SETTLE_S)
-    return switch.cycles_per_packet(WINDOW_S)
-
-
-def write_flows(switch, flows):
+def add_flows(switch, bridge, *variants):
+    """Each variant is a function: of a match, the flows for it."""
     path = switch.path("flows.txt")
     with open(path, "w") as f:
-        f.write("\n".join(flows) + "\n")
-    return path
-
-
-def alternate(switch, bridge, *variants):
-    """Measures each of 'variants' in turn, PAIRS times; returns a list of
-    cycles for each."""
-    cycles = [[] for _ in variants]
-    for i in range(PAIRS + 2):
         for k, flows in enumerate(variants):
-            value = measure(switch, bridge, flows)
-            if i >= 2:
-                cycles[k].append(value)
+            for flow in flows("in_port=1,dl_dst=%s" % frames.dst_mac(k)):
+                f.write(flow + "\n")
+    switch.ofctl("replace-flows", bridge, path)
+
+
+def alternate(load, n):
+    """Measures 'n' variants in turn, in one order and the other, PAIRS times;
+    returns a list of cycles a packet for each."""
+    load.warm_up(n)
+    cycles = [[] for _ in range(n)]
+    for i in range(PAIRS):
+        for k in sorted(range(n), reverse=i % 2):
+            cycles[k].append(load.measure(k, WINDOW_S))
     return cycles
 
 
-def rate_against_plain(switch, bridge, plain, changed):
+def rate_against_plain(switch, load, plain, changed):
     """Packets a second of 'changed' relative to 'plain'."""
-    a, b = alternate(switch, bridge, plain, changed)
+    add_flows(switch, load.bridge, plain, changed)
+    a, b = alternate(load, 2)
     return summary([x / y for x, y in zip(a, b)],
                    "%.0f cycles a packet against %.0f; %d pairs" % (
                        statistics.median(b), statistics.median(a), len(a)))
@@ -74,36 +74,85 @@ def rate_against_plain(switch, bridge, plain, changed):
 
 class Load:
     """Port 1 of 'bridge', which receives 'packets' over and over from a
-    generator on a memif, and port 2, which throws away."""
+    generator on a memif, and port 2, which goes back there.  More ports like
+    port 2 may be added to any bridge."""
 
-    def __init__(self, builddir, switch, bridge, packets):
-        self.socket = switch.path(bridge + ".sock")
+    def __init__(self, builddir, switch, bridge, packets, more=()):
+        self.switch = switch
+        self.bridge = bridge
+        sinks = [(bridge, 2)] + list(more)
+        sockets = [switch.path("%s-%d.sock" % (bridge, k))
+                   for k in range(len(sinks) + 1)]
+        control = switch.path(bridge + ".control")
         capture = switch.path("load.pcap")
         frames.write_pcap(capture, packets)
+        with open(control, "wb") as f:
+            f.write(b"\xff")
+        with open(control, "r+b") as f:
+            self.control = mmap.mmap(f.fileno(), 1)
+        vdevs = []
+        for k, socket in enumerate(sockets):
+            vdevs += ["--vdev", "net_memif%d,id=%d,role=server,"
+                      "socket-abstract=no,socket=%s" % (k, k, socket)]
         self.process = subprocess.Popen(
             [os.path.join(builddir, "tests/bench/memif-gen"), "--no-huge",
-             "--in-memory", "--no-pci", "-m", "128", "--no-telemetry",
-             "--log-level=error", "-l", str(GENERATOR_CPU), "--vdev",
-             "net_memif0,role=server,socket-abstract=no,socket="
-             + self.socket, "--", capture], stdout=subprocess.PIPE)
+             "--in-memory", "--no-pci", "-m", "256", "--no-telemetry",
+             "--log-level=error"] + vdevs + ["--", capture, control],
+            stdout=subprocess.PIPE)
         try:
-            self._attach(switch, bridge)
+            # A client that comes before the server's port has started is
+            # turned away for good.
+            if self.process.stdout.readline() != b"ready\n":
+                raise RuntimeError("the generator did not start")
+            switch.add_bridge(bridge)
+            for k, (br, number) in enumerate([(bridge, 1)] + sinks):
+                switch.add_bridge(br)
+                switch.add_dpdk_port(
+                    br, "%s-%d" % (bridge, k), "net_memif_%s_%d,id=%d,"
+                    "role=client,socket-abstract=no,socket=%s"
+                    % (bridge, k, k, sockets[k]), number)
         except BaseException:
             self.__exit__()
             raise
 
-    def _attach(self, switch, bridge):
-        # A client that comes before the server's port has started is turned
-        # away for good.
-        if self.process.stdout.readline() != b"ready\n":
-            raise RuntimeError("the generator did not start")
-        switch.add_bridge(bridge)
-        switch.add_dpdk_port(bridge, bridge + "-src", "net_memif_%s,"
-                             "role=client,socket-abstract=no,socket=%s"
-                             % (bridge, self.socket), 1)
-        switch.add_dpdk_port(bridge, bridge + "-sink",
-                             "net_null_%s,no-rx=1" % bridge, 2)
-        wait_for_packets(switch, bridge, 1)
+    def warm_up(self, n):
+        """Sends frames of 'n' variants in short turns: whoever came first
+        would have the better places in the EMC."""
+        deadline = time.monotonic() + 30
+        while received(self.switch, self.bridge, 1) < 10000:
+            if time.monotonic() > deadline:
+                raise RuntimeError("port 1 receives nothing")
+            self._take_turns(n, .01)
+        self._take_turns(n, 1)
+
+    def _take_turns(self, n, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.control[0] = random.randrange(n)
+            time.sleep(.0005)
+
+    def measure(self, variant, seconds):
+        """Cycles a packet of the frames to address 'variant'."""
+        self.control[0] = variant
+        for _ in range(20):
+            time.sleep(SETTLE_S)
+            cycles = self.switch.cycles_per_packet(seconds)
+            if cycles:
+                return cycles
+            # The generator had to wait for its CPU all the time.
+        raise RuntimeError("the switch forwards nothing")
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """Generator and switch stand still."""
+        pids = (self.process.pid, self.switch.pids[-1])
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
 
     def __enter__(self):
         return self
@@ -116,6 +165,7 @@ class Load:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+        self.control.close()
 
 
 def check_counter(switch, zone, least=1000):
@@ -131,7 +181,7 @@ def check_counter(switch, zone, least=1000):
         raise RuntimeError("not all was translated:\n" + text)
 
 
-SET_MAC = "set_field:02:00:00:00:00:99->eth_dst,output:2"
+SET_MAC = "set_field:02:00:00:00:01:99->eth_dst,output:2"
 SIIT_ZONE = ("--", "create", "Xlat_Zone", "zone=1", "kind=siit",
              'pool6="2001:db8:64::/96"',
              'eamt={"2001:db8:1::/120"="192.0.2.0/24"}')
@@ -148,26 +198,30 @@ def siit_frames():
             six[k:k + 32] + four[k:k + 32]]
 
 
+def plain_ip(match):
+    return [match + ",ip,actions=" + SET_MAC,
+            match + ",ipv6,actions=" + SET_MAC]
+
+
 def siit_bench(ovs, builddir, changed):
-    with Switch(ovs) as switch, Load(builddir, switch, "br0", siit_frames()):
+    with Switch(ovs) as switch, \
+            Load(builddir, switch, "br0", siit_frames()) as load:
         switch.vsctl(*SIIT_ZONE[1:])
-        plain = ["in_port=1,ip,actions=" + SET_MAC,
-                 "in_port=1,ipv6,actions=" + SET_MAC]
-        result = rate_against_plain(switch, "br0", plain, changed)
+        result = rate_against_plain(switch, load, plain_ip, changed)
         check_counter(switch, 1)
         return result
 
 
 def siit_action(ovs, ovs_unpatched, builddir):
-    return siit_bench(ovs, builddir, [
-        "in_port=1,ip,actions=nat64(zone=1)," + SET_MAC,
-        "in_port=1,ipv6,actions=nat64(zone=1)," + SET_MAC])
+    return siit_bench(ovs, builddir, lambda match: [
+        match + ",ip,actions=nat64(zone=1)," + SET_MAC,
+        match + ",ipv6,actions=nat64(zone=1)," + SET_MAC])
 
 
 def siit_action_recirc(ovs, ovs_unpatched, builddir):
-    return siit_bench(ovs, builddir, [
-        "table=0,in_port=1,ip,actions=nat64(zone=1),resubmit(,1)",
-        "table=0,in_port=1,ipv6,actions=nat64(zone=1),resubmit(,1)",
+    return siit_bench(ovs, builddir, lambda match: [
+        "table=0," + match + ",ip,actions=nat64(zone=1),resubmit(,1)",
+        "table=0," + match + ",ipv6,actions=nat64(zone=1),resubmit(,1)",
         "table=1,ip,actions=" + SET_MAC,
         "table=1,ipv6,actions=" + SET_MAC])
 
@@ -188,8 +242,12 @@ def ila_zone(switch, n):
                  'other_config:mapping-file="%s"' % path)
 
 
-ILA_PLAIN = ["in_port=1,ipv6,actions=" + SET_MAC]
-ILA = ["in_port=1,ipv6,actions=ila(zone=2)," + SET_MAC]
+def plain_ipv6(match):
+    return [match + ",ipv6,actions=" + SET_MAC]
+
+
+def ila(match):
+    return [match + ",ipv6,actions=ila(zone=2)," + SET_MAC]
 
 
 def ila_frames(n):
@@ -198,61 +256,51 @@ def ila_frames(n):
                         1024, 53) for k in range(n)]
 
 
-def ila_action(ovs, ovs_unpatched, builddir):
+def ila_bench(ovs, builddir, n, packets):
     with Switch(ovs) as switch, Load(builddir, switch, "br0",
-                                     ila_frames(1000)):
-        ila_zone(switch, 1000)
-        result = rate_against_plain(switch, "br0", ILA_PLAIN, ILA)
+                                     packets) as load:
+        ila_zone(switch, n)
+        result = rate_against_plain(switch, load, plain_ipv6, ila)
         check_counter(switch, 2)
         return result
 
 
-def wait_for_packets(switch, bridge, port, seconds=30):
-    for _ in range(seconds * 10):
-        text = switch.ofctl("dump-ports", bridge, str(port))
-        if int(text.split("rx pkts=")[1].split(",")[0]) > 1000:
-            return
-        time.sleep(.1)
-    raise RuntimeError("port %d receives nothing" % port)
+def ila_action(ovs, ovs_unpatched, builddir):
+    return ila_bench(ovs, builddir, 1000, ila_frames(1000))
 
 
 def ila_action_million(ovs, ovs_unpatched, builddir):
     packets = ila_frames(1000000)
     random.Random(1).shuffle(packets)
-    with Switch(ovs) as switch, Load(builddir, switch, "br0", packets):
-        ila_zone(switch, 1000000)
-        result = rate_against_plain(switch, "br0", ILA_PLAIN, ILA)
-        check_counter(switch, 2)
-        return result
+    return ila_bench(ovs, builddir, 1000000, packets)
+
+
+def received(switch, bridge, port):
+    text = switch.ofctl("dump-ports", bridge, str(port))
+    return int(text.split("rx pkts=")[1].split(",")[0])
 
 
 def ila_vs_vxlan(ovs, ovs_unpatched, builddir):
     """What each adds to plain output, with one destination of 1,000."""
-    with Switch(ovs) as switch, Load(builddir, switch, "br0",
-                                     ila_frames(1000)):
+    with Switch(ovs) as switch, \
+            Load(builddir, switch, "br0", ila_frames(1000),
+                 [("br-phy", 1)]) as load:
         ila_zone(switch, 1000)
         add_vxlan(switch)
-        vxlan = ["in_port=1,ipv6,actions=set_field:02:00:00:00:00:99->eth_dst,"
-                 "output:9"]
-        plain, ila, push = alternate(switch, "br0", ILA_PLAIN, ILA, vxlan)
+        add_flows(switch, "br0", plain_ipv6, ila, lambda match: [
+            match + ",ipv6,actions=set_field:02:00:00:00:01:99->eth_dst,"
+            "output:9"])
+        plain, with_ila, push = alternate(load, 3)
         check_counter(switch, 2)
-        # Single windows differ by more than ILA costs: medians of each,
-        # spread by leaving out a third in turn.
-        parts = [(statistics.median(plain[k::3]), statistics.median(ila[k::3]),
-                  statistics.median(push[k::3])) for k in range(3)]
-        ratios = [(v - p) / max(i - p, 1) for p, i, v in parts]
-        ratios.append((statistics.median(push) - statistics.median(plain))
-                      / max(statistics.median(ila) - statistics.median(plain),
-                            1))
-        return summary(ratios, "plain %.0f, ila %.0f, vxlan %.0f cycles a "
-                       "packet" % tuple(map(statistics.median,
-                                            (plain, ila, push))))
+        return summary([(v - p) / max(i - p, 1)
+                        for p, i, v in zip(plain, with_ila, push)],
+                       "plain %.0f, ila %.0f, vxlan %.0f cycles a packet"
+                       % tuple(map(statistics.median,
+                                   (plain, with_ila, push))))
 
 
 def add_vxlan(switch):
-    """Port 9 of br0 pushes VXLAN and leaves by a sink of br-phy."""
-    switch.add_bridge("br-phy")
-    switch.add_dpdk_port("br-phy", "phy", "net_null2,no-rx=1", 1)
+    """Port 9 of br0 pushes VXLAN and leaves by port 1 of br-phy."""
     switch.ofctl("add-flow", "br-phy", "actions=output:1")
     subprocess.run(["ip", "addr", "add", "203.0.113.1/24", "dev", "br-phy"],
                    check=True)
@@ -265,7 +313,7 @@ def add_vxlan(switch):
 
 
 def ila_rr(ovs, ovs_unpatched, builddir):
-    with Switch(ovs) as switch:
+    with Switch(ovs, pinned=False) as switch:
         return rr.run(switch, builddir)
 
 
@@ -274,23 +322,22 @@ def idle_patches(ovs, ovs_unpatched, builddir):
     if not ovs_unpatched:
         raise Skip("no unpatched tree (make ovs-unpatched)")
     packets = ila_frames(1000)
-    with Switch(ovs, 512) as new, Switch(ovs_unpatched, 512) as old, \
-            Load(builddir, new, "br0", packets), \
-            Load(builddir, old, "br0", packets):
-        for switch in (new, old):
-            switch.ofctl("replace-flows", "br0",
-                         write_flows(switch, ILA_PLAIN))
-        # Both PMD threads share one CPU: stop one while the other runs.
-        cycles = {new: [], old: []}
+    with Switch(ovs, 512) as new, \
+            Switch(ovs_unpatched, 512, own_network=True) as old, \
+            Load(builddir, new, "br0", packets) as new_load, \
+            Load(builddir, old, "br0", packets) as old_load:
+        cycles = {}
+        for load in (new_load, old_load):
+            add_flows(load.switch, "br0", plain_ipv6)
+            load.warm_up(1)
+            cycles[load] = []
+        # Both PMD threads share one CPU: one stops while the other runs.
         for i in range(PAIRS + 2):
-            for switch, other in ((old, new), (new, old)):
-                os.kill(other.pids[-1], signal.SIGSTOP)
-                try:
-                    time.sleep(.01)
-                    cycles[switch].append(switch.cycles_per_packet(WINDOW_S))
-                finally:
-                    os.kill(other.pids[-1], signal.SIGCONT)
-        ratios = [a / b for a, b in zip(cycles[old][2:], cycles[new][2:])]
+            for load, other in ((old_load, new_load), (new_load, old_load)):
+                with other.stopped():
+                    cycles[load].append(load.measure(0, WINDOW_S))
+        ratios = [a / b for a, b in zip(cycles[old_load][2:],
+                                        cycles[new_load][2:])]
         return summary(ratios, "%.0f cycles a packet against %.0f; %d pairs"
-                       % (statistics.median(cycles[new]),
-                          statistics.median(cycles[old]), len(ratios)))
+                       % (statistics.median(cycles[new_load]),
+                          statistics.median(cycles[old_load]), len(ratios)))

@@ -22,9 +22,13 @@ run_batch(const struct xlat_zone *zone, const struct xlat_job *before,
 {
     struct xlat_tally tally;
 
-    xlat_tally_in(&tally, before, n);
-    xlat_tally_out(&tally, after, n);
-    xlat_stats_add(zone->stats, &tally);
+    xlat_tally_begin(&tally);
+    for (size_t i = 0; i < n; i++) {
+        tally.packets++;
+        tally.bytes += before[i].pk.len;
+        xlat_tally_job(&tally, &after[i], before[i].pk.data[0] >> 4);
+    }
+    xlat_stats_add(zone->stats, n % XLAT_MAX_THREADS, &tally);
 }
 
 START_TEST(tally)
@@ -217,7 +221,10 @@ check_packets(const struct xlat_zone *zone, uint64_t identifier,
 static void
 hit(const struct xlat_zone *zone, uint64_t identifier)
 {
-    ila_counters_add(ila_map_find(zone->ila, identifier)->counters, 0, 1, 100);
+    static unsigned int thread;
+
+    ila_stats_add(zone->ila->stats, thread++ % XLAT_MAX_THREADS,
+                  ila_map_find(zone->ila, identifier)->slot, 0, 1, 100);
 }
 
 START_TEST(mapping_counters_go_on)
@@ -254,6 +261,17 @@ START_TEST(mapping_counters_go_on)
 }
 END_TEST
 
+static void
+check_slot(const struct ila_stats *stats, uint32_t slot, uint64_t packets,
+           uint64_t bytes)
+{
+    struct ila_counters sum;
+
+    ila_stats_get(stats, slot, &sum);
+    ck_assert_uint_eq(sum.packets[0], packets);
+    ck_assert_uint_eq(sum.bytes[0], bytes);
+}
+
 START_TEST(stats_slots)
 {
     struct ila_stats *stats = ila_stats_create();
@@ -263,18 +281,14 @@ START_TEST(stats_slots)
         for (uint32_t i = 0; i < 1000; i++) {
             ck_assert_int_eq(ila_stats_take(stats, &slots[i]), 0);
             ck_assert_uint_lt(slots[i], 64 * 31);
-            struct ila_counters *c = ila_stats_counters(stats, slots[i]);
-            ck_assert_uint_eq(c->packets[0], 0);
-            ila_counters_add(c, 0, 1, i);
+            check_slot(stats, slots[i], 0, 0);
+            ila_stats_add(stats, i % XLAT_MAX_THREADS, slots[i], 0, 1, i);
         }
         for (uint32_t i = 0; i < 1000; i++) {
-            struct ila_counters *c = ila_stats_counters(stats, slots[i]);
-
-            ck_assert_uint_eq(c->packets[0], 1);
-            ck_assert_uint_eq(c->bytes[0], i);
+            check_slot(stats, slots[i], 1, i);
             ila_stats_share(stats, slots[i]);
             ila_stats_release(stats, slots[i]);
-            ck_assert_uint_eq(c->packets[0], 1);
+            check_slot(stats, slots[i], 1, i);
         }
         for (uint32_t i = 0; i < 1000; i++) {
             ila_stats_release(stats, slots[i]);
