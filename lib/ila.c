@@ -185,38 +185,13 @@ parse(const struct pk *pk, struct pk_info *info, bool *has_l4)
     return info->family == 6 ? XLAT_OK : XLAT_DROP_NO_MAPPING;
 }
 
-/* Packets of one mapping in a row, counted together. */
-struct row {
-    struct ila_stats *stats;
-    unsigned int thread;
-    bool dry_run;                /* Not counted. */
-    int dir;
-    uint32_t slot;
-    uint32_t packets;
-    uint32_t bytes;
-};
-
-static void
-row_flush(struct row *row)
-{
-    if (row->packets && !row->dry_run) {
-        ila_stats_add(row->stats, row->thread, row->slot, row->dir,
-                      row->packets, row->bytes);
-    }
-    row->packets = row->bytes = 0;
-}
-
 static inline void
-row_count(struct row *row, const struct ila_mapping *m, int dir,
-          uint32_t bytes)
+count(const struct ila_map *map, const struct xlat_ctx *ctx,
+      const struct ila_mapping *m, int dir, uint32_t bytes)
 {
-    if (row->slot != m->slot || row->dir != dir) {
-        row_flush(row);
-        row->slot = m->slot;
-        row->dir = dir;
+    if (!ctx->dry_run) {
+        ila_stats_add(map->stats, ctx->thread, m->slot, dir, 1, bytes);
     }
-    row->packets++;
-    row->bytes += bytes;
 }
 
 /* Returns the offset of the transport checksum if 'pk' is an IPv6 packet of
@@ -257,14 +232,13 @@ usual_csum_ofs(const struct pk *pk)
  * nothing, if it is not that simple. */
 static inline bool
 translate_usual(const struct ila_map *map, const struct ila_mapping *m,
-                uint32_t csum_ofs, enum xlat_dir wanted, struct pk *pk,
-                struct row *row)
+                uint32_t csum_ofs, const struct xlat_ctx *ctx, struct pk *pk)
 {
     uint8_t *ip = pk->data;
     struct xlat_ip6 dst = xlat_ip6_load(ip + DST_OFS);
     int dir = dst.hi != map->sirs[0];
     if (!m || (dir && m->locator != dst.hi)
-        || wanted == (dir ? XLAT_DIR_TO_LOCATOR : XLAT_DIR_TO_IDENTIFIER)) {
+        || ctx->dir == (dir ? XLAT_DIR_TO_LOCATOR : XLAT_DIR_TO_IDENTIFIER)) {
         return false;
     }
 
@@ -277,14 +251,14 @@ translate_usual(const struct ila_map *map, const struct ila_mapping *m,
         pk_put16(ip + csum_ofs,
                  !field && ip[6] == IPPROTO_UDP ? 0xffff : field);
     }
-    row_count(row, m, dir, PK_IP6_HDR_BYTES + ntohs(pk_get16(ip + 4)));
+    count(map, ctx, m, dir, PK_IP6_HDR_BYTES + ntohs(pk_get16(ip + 4)));
     return true;
 }
 
 /* Translates one packet.  Returns the reason to drop it, or XLAT_OK. */
 static enum xlat_drop
 translate(const struct ila_map *map, const struct xlat_ctx *ctx,
-          struct pk *pk, struct row *row)
+          struct pk *pk)
 {
     bool partial = pk->flags & PK_L4_PARTIAL;
     struct pk_info info;
@@ -298,7 +272,7 @@ translate(const struct ila_map *map, const struct xlat_ctx *ctx,
     drop = find_change(map, ctx->dir, xlat_ip6_load(pk->data + DST_OFS), &c);
     if (drop == XLAT_OK) {
         apply(&c, pk, &info, has_l4);
-        row_count(row, c.mapping, c.dir, info.len);
+        count(map, ctx, c.mapping, c.dir, info.len);
     }
     if ((drop == XLAT_OK || drop == XLAT_DROP_NO_MAPPING)
         && has_l4 && is_error(pk->data, &info)
@@ -310,10 +284,10 @@ translate(const struct ila_map *map, const struct xlat_ctx *ctx,
 
 static void __attribute__((noinline))
 run_one(const struct xlat_zone *zone, const struct xlat_ctx *ctx,
-        struct xlat_tally *tally, struct xlat_job *job, struct row *row)
+        struct xlat_tally *tally, struct xlat_job *job)
 {
     uint8_t from = job->pk.len ? job->pk.data[0] >> 4 : 0;
-    enum xlat_drop drop = translate(zone->ila, ctx, &job->pk, row);
+    enum xlat_drop drop = translate(zone->ila, ctx, &job->pk);
 
     if (drop == XLAT_OK) {
         job->verdict = XLAT_TRANSLATED;
@@ -353,11 +327,6 @@ ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
     const struct ila_mapping *found[XLAT_BATCH];
     bool is_large = ila_map_is_large(map);
     uint32_t n_usual = 0;
-    struct row row = {
-        .stats = map->stats,
-        .thread = ctx->thread,
-        .dry_run = ctx->dry_run,
-    };
 
     if (is_large) {
         find_all(map, ctx->thread, jobs, n, found);
@@ -370,15 +339,13 @@ ila_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         if (csum_ofs && !is_large) {
             found[i] = ila_map_find(map, xlat_ip6_load(pk->data + DST_OFS).lo);
         }
-        if (csum_ofs && translate_usual(map, found[i], csum_ofs, ctx->dir, pk,
-                                        &row)) {
+        if (csum_ofs && translate_usual(map, found[i], csum_ofs, ctx, pk)) {
             jobs[i].verdict = XLAT_TRANSLATED;
             n_usual++;
         } else {
-            run_one(zone, ctx, tally, &jobs[i], &row);
+            run_one(zone, ctx, tally, &jobs[i]);
         }
     }
     tally->packets += n;
     tally->translated_66 += n_usual;
-    row_flush(&row);
 }

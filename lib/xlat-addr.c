@@ -403,6 +403,12 @@ router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
     return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED : drop;
 }
 
+static struct xlat_ip6
+load6(const struct xlat_addr *addr, size_t ofs)
+{
+    return xlat_ip6_load(addr->ip + ofs);
+}
+
 /* The IPv4 addresses of an ICMP error: outer and inner, source and
  * destination.  The inner ones are valid if 'has_inner'. */
 struct quad {
@@ -467,17 +473,17 @@ error_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_addr *outer,
     struct found found;
     bool hairpin = false;
 
-    outer->drop = dst_64(zone, xlat_ip6_load(outer->ip + XLAT_DST6_OFS), &q.dst,
+    outer->drop = dst_64(zone, load6(outer, XLAT_DST6_OFS), &q.dst,
                          &found);
     if (outer->drop == XLAT_OK) {
-        outer->drop = router_64(zone, rng, xlat_ip6_load(outer->ip + XLAT_SRC6_OFS),
+        outer->drop = router_64(zone, rng, load6(outer, XLAT_SRC6_OFS),
                                 &q.src);
     }
     if (inner) {
-        inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + XLAT_DST6_OFS),
+        inner->drop = dst_64(zone, load6(inner, XLAT_DST6_OFS),
                              &q.inner_dst, &found);
         if (inner->drop == XLAT_OK) {
-            inner->drop = dst_64(zone, xlat_ip6_load(inner->ip + XLAT_SRC6_OFS),
+            inner->drop = dst_64(zone, load6(inner, XLAT_SRC6_OFS),
                                  &q.inner_src, &found);
         }
         q.has_inner = inner->drop == XLAT_OK;

@@ -18,6 +18,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define XLAT_HASH_NONE UINT32_MAX
 #define XLAT_HASH_SLOTS 8
@@ -100,15 +103,21 @@ xlat_hash_match(uint64_t tags, uint64_t tag)
 }
 
 /* Returns a word with a bit for each slot of 'b' that has the tag of 'hash'.
- * Both halves in one word: where in a bucket a key stands cannot be
- * predicted. */
+ * All slots at once: where in a bucket a key stands cannot be predicted. */
 static inline uint64_t
 xlat_hash_matches(const struct xlat_hash_bucket *b, uint64_t hash)
 {
     uint64_t tag = xlat_hash_tag(hash);
 
+#ifdef __SSE2__
+    __m128i tags = _mm_load_si128((const __m128i *) b->tags);
+    __m128i equal = _mm_cmpeq_epi16(tags, _mm_set1_epi16(tag));
+
+    return _mm_movemask_epi8(equal) & 0x5555;
+#else
     return xlat_hash_match(b->tags[0], tag) >> 8
            | xlat_hash_match(b->tags[1], tag);
+#endif
 }
 
 /* Returns the slot of the lowest bit in 'matches', not 0. */
@@ -117,7 +126,11 @@ xlat_hash_slot(uint64_t matches)
 {
     unsigned int bit = __builtin_ctzll(matches);
 
+#ifdef __SSE2__
+    return bit / 2;
+#else
     return bit >> 4 | (bit & 8) >> 1;
+#endif
 }
 
 static inline void

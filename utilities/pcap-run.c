@@ -136,6 +136,7 @@ util_run(const struct util_run *run)
     runner->run = run;
     runner->link = util_link_find(pcap_datalink(run->in->pcap));
     runner->ctx.rng = spread_seed(run->seed);
+    runner->ctx.thread = 1;
 
     char *error = runner_loop(runner);
 

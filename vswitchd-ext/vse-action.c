@@ -35,6 +35,10 @@ static void run_many(const struct xlat_zone *, const struct vse_xlat *,
                      long long now_us, struct dp_packet_batch *,
                      struct dp_packet_batch *replies);
 static void lend(struct vse_chunk *, struct dp_packet *const *, size_t n);
+static void lend_in_place(struct xlat_job *, struct dp_packet *const *,
+                          size_t n);
+static void take_in_place(const struct xlat_job *, struct dp_packet *const *,
+                          size_t n, struct dp_packet_batch *out);
 static void take(struct vse_chunk *, const struct vse_xlat *,
                  struct dp_packet_batch *out, struct dp_packet_batch *replies);
 static void take_translated(struct vse_packet *, const struct pk *,
@@ -115,6 +119,15 @@ execute_one(const struct vse_xlat *action, struct dp_packet *packet,
     return found;
 }
 
+/* What connection tracking knew was about another packet. */
+static inline void
+forget_connection(struct dp_packet *packet)
+{
+    if (OVS_UNLIKELY(packet->md.ct_state)) {
+        conntrack_clear(packet);
+    }
+}
+
 /* Takes the 'n' packets of 'packets', XLAT_BATCH at most, through 'zone'. */
 static void
 run(const struct xlat_zone *zone, const struct vse_xlat *action,
@@ -130,9 +143,15 @@ run(const struct xlat_zone *zone, const struct vse_xlat *action,
         .dir = (action->flags & VSE_XLAT_DIR_MASK) >> VSE_XLAT_DIR_SHIFT,
     };
 
-    lend(&chunk, packets, n);
-    xlat_run(zone, &ctx, chunk.jobs, chunk.n);
-    take(&chunk, action, out, replies);
+    if (xlat_zone_kind(zone) == XLAT_KIND_ILA) {
+        lend_in_place(chunk.jobs, packets, n);
+        xlat_run(zone, &ctx, chunk.jobs, n);
+        take_in_place(chunk.jobs, packets, n, out);
+    } else {
+        lend(&chunk, packets, n);
+        xlat_run(zone, &ctx, chunk.jobs, chunk.n);
+        take(&chunk, action, out, replies);
+    }
     self->rng = ctx.rng;
 }
 
@@ -195,14 +214,40 @@ take(struct vse_chunk *chunk, const struct vse_xlat *action,
     }
 }
 
+/* ILA changes bytes of an IPv6 header and its payload, and answers nothing. */
+static void
+lend_in_place(struct xlat_job *jobs, struct dp_packet *const *packets,
+              size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        vse_packet_lend_in_place(packets[i], &jobs[i].pk);
+    }
+}
+
+static void
+take_in_place(const struct xlat_job *jobs, struct dp_packet *const *packets,
+              size_t n, struct dp_packet_batch *out)
+{
+    /* 'packets' may be those of 'out', which never get ahead of 'i'. */
+    for (size_t i = 0; i < n; i++) {
+        struct dp_packet *packet = packets[i];
+
+        if (OVS_UNLIKELY(jobs[i].verdict == XLAT_DROPPED)) {
+            dp_packet_delete(packet);
+            continue;
+        }
+        if (jobs[i].verdict == XLAT_TRANSLATED) {
+            forget_connection(packet);
+        }
+        dp_packet_batch_add(out, packet);
+    }
+}
+
 static void
 take_translated(struct vse_packet *vp, const struct pk *pk,
                 struct dp_packet_batch *out)
 {
-    /* What connection tracking knew was about another packet. */
-    if (OVS_UNLIKELY(vp->packet->md.ct_state)) {
-        conntrack_clear(vp->packet);
-    }
+    forget_connection(vp->packet);
     if (OVS_LIKELY(!pk->frag_mtu)) {
         vse_packet_take(vp, pk);
         dp_packet_batch_add(out, vp->packet);
@@ -221,7 +266,7 @@ take_reply(struct vse_packet *vp, const struct pk *pk, uint32_t recirc_id,
         return;
     }
     vse_packet_take_reply(vp, pk);
-    conntrack_clear(vp->packet);
+    forget_connection(vp->packet);
     vp->packet->md.recirc_id = recirc_id;
     vp->packet->md.dp_hash = 0;
     dp_packet_batch_add(replies, vp->packet);

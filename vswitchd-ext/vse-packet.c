@@ -15,8 +15,6 @@
 /* Room that a packet without any gets. */
 #define NEW_HEADROOM 128
 
-static bool carries_ip(const struct dp_packet *);
-static void lend_not_ip(struct pk *);
 static void make_headroom(struct dp_packet *);
 static void save_l2(struct vse_packet *);
 static void restore_l2(struct vse_packet *, const struct pk *);
@@ -31,8 +29,8 @@ vse_packet_lend__(struct vse_packet *vp, struct dp_packet *packet,
                   struct pk *pk)
 {
     vp->packet = packet;
-    if (OVS_UNLIKELY(!carries_ip(packet))) {
-        lend_not_ip(pk);
+    if (OVS_UNLIKELY(!vse_packet_carries_ip(packet))) {
+        vse_packet_lend_not_ip(pk);
         return true;
     }
     if (OVS_UNLIKELY(dp_packet_size(packet) > UINT16_MAX - VSE_MAX_GROWTH)) {
@@ -114,26 +112,8 @@ vse_packet_take_fragments(struct vse_packet *vp, const struct pk *pk,
     dp_packet_delete(vp->packet);
 }
 
-/* The flow that brought us here may match frames of any type. */
-static bool
-carries_ip(const struct dp_packet *packet)
-{
-    ovs_be16 type;
-
-    if (packet->l3_ofs > VSE_L2_MAX || packet->l2_5_ofs != UINT16_MAX) {
-        return false;
-    }
-    if (OVS_UNLIKELY(!dp_packet_is_eth(packet))) {
-        return (packet->packet_type == htonl(PT_IPV4)
-                || packet->packet_type == htonl(PT_IPV6));
-    }
-    type = get_unaligned_be16((const ovs_be16 *) dp_packet_l3(packet) - 1);
-    return type == htons(ETH_TYPE_IP) || type == htons(ETH_TYPE_IPV6);
-}
-
-/* Something that lib sees is not IP, so that the zone decides and counts. */
-static void
-lend_not_ip(struct pk *pk)
+void
+vse_packet_lend_not_ip(struct pk *pk)
 {
     static uint8_t not_ip[1];
 

@@ -51,6 +51,10 @@ struct vse_packet {
 static inline bool vse_packet_lend(struct vse_packet *, struct dp_packet *,
                                    struct pk *pk);
 
+/* Likewise, for a translation that changes bytes, but neither length nor
+ * family: nothing is to be done afterwards. */
+static inline void vse_packet_lend_in_place(struct dp_packet *, struct pk *);
+
 /* Returns true if the packet came to an Ethernet group address. */
 bool vse_packet_is_multicast(const struct vse_packet *);
 
@@ -72,6 +76,28 @@ void vse_packet_take_fragments(struct vse_packet *, const struct pk *pk,
 
 bool vse_packet_lend__(struct vse_packet *, struct dp_packet *, struct pk *);
 void vse_packet_take__(struct vse_packet *, const struct pk *);
+
+/* Describes something that lib sees is not IP, so that the zone decides and
+ * counts. */
+void vse_packet_lend_not_ip(struct pk *);
+
+/* Returns whether the frame carries IP.  The flow that brought it here may
+ * match frames of any type. */
+static inline bool
+vse_packet_carries_ip(const struct dp_packet *packet)
+{
+    ovs_be16 type;
+
+    if (packet->l3_ofs > VSE_L2_MAX || packet->l2_5_ofs != UINT16_MAX) {
+        return false;
+    }
+    if (OVS_UNLIKELY(!dp_packet_is_eth(packet))) {
+        return (packet->packet_type == htonl(PT_IPV4)
+                || packet->packet_type == htonl(PT_IPV6));
+    }
+    type = get_unaligned_be16((const ovs_be16 *) dp_packet_l3(packet) - 1);
+    return type == htons(ETH_TYPE_IP) || type == htons(ETH_TYPE_IPV6);
+}
 
 static inline uint8_t
 vse_ip_family(const uint8_t *ip)
@@ -136,6 +162,20 @@ vse_packet_lend(struct vse_packet *vp, struct dp_packet *packet, struct pk *pk)
     }
     vse_packet_describe(vp, pk);
     return true;
+}
+
+static inline void
+vse_packet_lend_in_place(struct dp_packet *packet, struct pk *pk)
+{
+    if (OVS_UNLIKELY(!vse_packet_carries_ip(packet))) {
+        vse_packet_lend_not_ip(pk);
+        return;
+    }
+    pk->data = dp_packet_l3(packet);
+    pk->len = dp_packet_l3_size(packet);
+    pk->headroom = pk->tailroom = 0;
+    pk->gso_size = pk->frag_mtu = 0;
+    pk->flags = dp_packet_l4_checksum_partial(packet) ? PK_L4_PARTIAL : 0;
 }
 
 /* Of a plain packet that was neither moved nor resized, nothing is left to

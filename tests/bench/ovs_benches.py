@@ -23,7 +23,8 @@ import frames
 import rr
 from switch import Switch
 
-PAIRS = 200
+PAIRS = 40
+PLACES = 5                # Addresses hash to other places in the EMC.
 WINDOW_S = .01
 SETTLE_S = .005
 
@@ -46,20 +47,24 @@ def add_flows(switch, bridge, *variants):
     """Each variant is a function: of a match, the flows for it."""
     path = switch.path("flows.txt")
     with open(path, "w") as f:
-        for k, flows in enumerate(variants):
+        for k in range(PLACES * len(variants)):
+            flows = variants[k % len(variants)]
             for flow in flows("in_port=1,dl_dst=%s" % frames.dst_mac(k)):
                 f.write(flow + "\n")
     switch.ofctl("replace-flows", bridge, path)
 
 
 def alternate(load, n):
-    """Measures 'n' variants in turn, in one order and the other, PAIRS times;
-    returns a list of cycles a packet for each."""
-    load.warm_up(n)
+    """Measures 'n' variants in turn, in one order and the other, PAIRS times,
+    and all of it with other addresses, PLACES times.  Returns a list of cycles
+    a packet for each variant."""
     cycles = [[] for _ in range(n)]
-    for i in range(PAIRS):
-        for k in sorted(range(n), reverse=i % 2):
-            cycles[k].append(load.measure(k, WINDOW_S))
+    for place in range(PLACES):
+        numbers = range(place * n, place * n + n)
+        load.warm_up(numbers)
+        for i in range(PAIRS):
+            for k in sorted(range(n), reverse=i % 2):
+                cycles[k].append(load.measure(numbers[k], WINDOW_S))
     return cycles
 
 
@@ -115,25 +120,25 @@ class Load:
             self.__exit__()
             raise
 
-    def warm_up(self, n):
-        """Sends frames of 'n' variants in short turns: whoever came first
-        would have the better places in the EMC."""
+    def warm_up(self, numbers):
+        """Sends frames to all these addresses in short turns: whoever came
+        first would have the better places in the EMC."""
         deadline = time.monotonic() + 30
         while received(self.switch, self.bridge, 1) < 10000:
             if time.monotonic() > deadline:
                 raise RuntimeError("port 1 receives nothing")
-            self._take_turns(n, .01)
-        self._take_turns(n, 1)
+            self._take_turns(numbers, .01)
+        self._take_turns(numbers, 1)
 
-    def _take_turns(self, n, seconds):
+    def _take_turns(self, numbers, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.control[0] = random.randrange(n)
+            self.control[0] = random.choice(numbers)
             time.sleep(.0005)
 
-    def measure(self, variant, seconds):
-        """Cycles a packet of the frames to address 'variant'."""
-        self.control[0] = variant
+    def measure(self, number, seconds):
+        """Cycles a packet of the frames to address 'number'."""
+        self.control[0] = number
         for _ in range(20):
             time.sleep(SETTLE_S)
             cycles = self.switch.cycles_per_packet(seconds)
@@ -300,15 +305,17 @@ def ila_vs_vxlan(ovs, ovs_unpatched, builddir):
 
 
 def add_vxlan(switch):
-    """Port 9 of br0 pushes VXLAN and leaves by port 1 of br-phy."""
+    """Port 9 of br0 pushes VXLAN and leaves by port 1 of br-phy.  The network
+    below is the one that ILA wants: IPv6."""
     switch.ofctl("add-flow", "br-phy", "actions=output:1")
-    subprocess.run(["ip", "addr", "add", "203.0.113.1/24", "dev", "br-phy"],
+    subprocess.run(["ip", "addr", "add", "2001:db8:f::1/64", "dev", "br-phy",
+                    "nodad"],
                    check=True)
     subprocess.run(["ip", "link", "set", "br-phy", "up"], check=True)
     switch.vsctl("add-port", "br0", "vx", "--", "set", "interface", "vx",
-                 "type=vxlan", "options:remote_ip=203.0.113.2",
+                 "type=vxlan", "options:remote_ip=2001:db8:f::2",
                  "options:key=7", "ofport_request=9")
-    switch.appctl("tnl/neigh/set", "br-phy", "203.0.113.2",
+    switch.appctl("tnl/neigh/set", "br-phy", "2001:db8:f::2",
                   "02:00:00:00:01:02")
 
 
@@ -329,10 +336,10 @@ def idle_patches(ovs, ovs_unpatched, builddir):
         cycles = {}
         for load in (new_load, old_load):
             add_flows(load.switch, "br0", plain_ipv6)
-            load.warm_up(1)
+            load.warm_up([0])
             cycles[load] = []
         # Both PMD threads share one CPU: one stops while the other runs.
-        for i in range(PAIRS + 2):
+        for i in range(PAIRS * PLACES + 2):
             for load, other in ((old_load, new_load), (new_load, old_load)):
                 with other.stopped():
                     cycles[load].append(load.measure(0, WINDOW_S))
