@@ -67,8 +67,12 @@ AC_DEFUN([FLEXIV_OVS_SOURCE],
    OVS_SEED=$with_ovs_seed
    DISTCHECK_OVS_FLAGS="--with-ovs-source='$OVS_SOURCE'"
    DISTCHECK_OVS_FLAGS="$DISTCHECK_OVS_FLAGS --with-ovs-seed='$PWD/ovs'"
-   AM_COND_IF([WITH_OVS], [], [DISTCHECK_OVS_FLAGS=--disable-ovs])
+   ASAN_OVS_FLAGS="--with-ovs-source='$OVS_SOURCE'"
+   AM_COND_IF([WITH_OVS], [],
+     [DISTCHECK_OVS_FLAGS=--disable-ovs
+      ASAN_OVS_FLAGS=--disable-ovs])
    AC_SUBST([DISTCHECK_OVS_FLAGS])
+   AC_SUBST([ASAN_OVS_FLAGS])
    AC_SUBST([OVS_SOURCE])
    AC_SUBST([OVS_SEED])
    AC_SUBST([OVS_VERSION])])

@@ -289,13 +289,14 @@ EXTRA_DIST += tests/ovs-known-failures
 
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-# lib, the commands and their tests, in a build folder of their own.
+# Everything, Open vSwitch too, in a build folder of its own.
 check-asan:
 	$(MKDIR_P) asan
 	test -f asan/Makefile || (cd asan && '$(abs_top_srcdir)/configure' \
-		--disable-ovs CC='$(CC)' LDFLAGS='$(SANITIZE)' \
+		$(ASAN_OVS_FLAGS) CC='$(CC)' LDFLAGS='$(SANITIZE)' \
 		CFLAGS='-g -O1 -fno-omit-frame-pointer $(SANITIZE)')
 	+$(MAKE) $(AM_MAKEFLAGS) -C asan check
+	+$(MAKE) $(AM_MAKEFLAGS) -C asan check-system
 
 clean-asan:
 	rm -rf asan

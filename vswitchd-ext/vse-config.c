@@ -89,6 +89,21 @@ vse_config_wait(void)
     }
 }
 
+/* A mapping has no zone to show an error in its 'status'. */
+static void
+warn_of_orphans(const struct vse_mappings *mappings)
+{
+    const struct vse_mapping_group *group;
+
+    HMAP_FOR_EACH (group, node, &mappings->groups) {
+        if (!zone_find(group->zone)) {
+            VLOG_WARN_RL(&rl, "zone %"PRId64": not configured, but rows of "
+                         "Ila_Mapping belong to it (%u)", group->zone,
+                         group->sig.n);
+        }
+    }
+}
+
 static void
 vse_config_apply(struct ovsdb_idl *idl)
 {
@@ -119,6 +134,7 @@ vse_config_apply(struct ovsdb_idl *idl)
             zone_destroy(z);
         }
     }
+    warn_of_orphans(&mappings);
     vse_mappings_destroy(&mappings);
     simap_destroy(&names);
 }

@@ -96,6 +96,9 @@ vse_ofpact_decode(const struct vse_action_xlat *action, enum ofpact_type type,
     if (!is_all_zeros(action->pad, sizeof action->pad)) {
         return OFPERR_NXBRC_MUST_BE_ZERO;
     }
+    if (xlat.zone > UINT16_MAX) {
+        return OFPERR_OFPBAC_BAD_ARGUMENT;
+    }
     ofpbuf_use_const(&properties, action, ntohs(action->len));
     ofpbuf_pull(&properties, sizeof *action);
     while (properties.size > 0) {

@@ -27,7 +27,7 @@ struct vse_action_xlat {
     ovs_be32 vendor;            /* VSE_VENDOR_ID. */
     ovs_be16 subtype;           /* 1: nat64, 2: ila. */
     uint8_t pad[2];             /* Must be zero. */
-    ovs_be32 zone;
+    ovs_be32 zone;              /* 0 to 65535. */
 };
 BUILD_ASSERT_DECL(sizeof(struct vse_action_xlat) == 16);
 
