@@ -16,6 +16,8 @@ lib_libxlat_a_SOURCES = \
 	lib/ila-stats.h \
 	lib/ila.c \
 	lib/ila.h \
+	lib/nat-ports.c \
+	lib/nat-ports.h \
 	lib/pk-csum.c \
 	lib/pk-csum.h \
 	lib/pk-frag.c \

@@ -37,6 +37,7 @@ unit_tests = \
 	tests/unit/conf-test \
 	tests/unit/eamt-test \
 	tests/unit/ila-test \
+	tests/unit/nat-ports-test \
 	tests/unit/pk-test \
 	tests/unit/prefix-test \
 	tests/unit/xlat-icmp-test \
