@@ -11,6 +11,7 @@
 #include "ila-csum.h"
 #include "ila-stats.h"
 #include "xlat-prefix.h"
+#include "xlat-special.h"
 #include "xlat-text.h"
 
 /* Above this, waiting for memory costs more than computing hashes twice. */
@@ -189,6 +190,13 @@ check(const struct ila_map *map, const struct ila_mapping *m)
         return xlat_error("mapping of identifier %s has a SIR prefix of the "
                           "zone as locator", text);
     }
+    if (xlat_ip6_is_unroutable((struct xlat_ip6) { m->locator, 0 })) {
+        char text[64];
+
+        describe(m, text, sizeof text);
+        return xlat_error("mapping of identifier %s has a locator with "
+                          "special addresses", text);
+    }
     if (m->csum_mode != ILA_CSUM_NEUTRAL_MAP
         && m->csum_mode != ILA_CSUM_NEUTRAL_MAP_AUTO) {
         return NULL;
@@ -203,6 +211,49 @@ check(const struct ila_map *map, const struct ila_mapping *m)
             && twin->csum_mode == m->csum_mode) {
             return conflict(twin, m, "look the same behind a checksum-neutral "
                             "mapping to one locator");
+        }
+    }
+    return NULL;
+}
+
+/* Returns the identifier of 'm' as it is on the wire in the place of 'sir'. */
+static uint64_t
+wire_identifier(const struct ila_mapping *m, uint64_t sir)
+{
+    bool c_bit = m->csum_mode == ILA_CSUM_NEUTRAL_MAP;
+
+    return c_bit || m->csum_mode == ILA_CSUM_NEUTRAL_MAP_AUTO
+           ? ila_csum_neutral_to_locator(m->identifier, sir, m->locator, c_bit)
+           : m->identifier;
+}
+
+/* Returns whether all packets of 'm' are dropped. */
+static bool
+is_never_used(const struct ila_mapping *m)
+{
+    return m->csum_mode == ILA_CSUM_NEUTRAL_MAP && m->identifier & ILA_C_BIT;
+}
+
+/* Returns a sentence if what one mapping makes of an identifier is what
+ * another makes of its own, so that the way back is not known. */
+static char *
+check_ways_back(const struct ila_map *map)
+{
+    if (!(map->modes & (MODE(NEUTRAL_MAP) | MODE(NEUTRAL_MAP_AUTO)))) {
+        return NULL;
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        const struct ila_mapping *m = &map->mappings[i];
+
+        for (size_t k = 0; k < map->n_sirs && !is_never_used(m); k++) {
+            struct ila_back back;
+
+            if (ila_map_find_back(map, m->locator,
+                                  wire_identifier(m, map->sirs[k]), &back)
+                && back.mapping != m) {
+                return conflict(back.mapping, m, "look the same behind a "
+                                "checksum-neutral mapping to one locator");
+            }
         }
     }
     return NULL;
@@ -251,7 +302,8 @@ fill(struct ila_map *map, const struct ila_mapping *mappings, size_t n,
     map->plain = map->n_sirs == 1
                  && !(map->modes & (MODE(NEUTRAL_MAP)
                                     | MODE(NEUTRAL_MAP_AUTO)));
-    return 0;
+    *errorp = check_ways_back(map);
+    return *errorp ? EINVAL : 0;
 }
 
 static int

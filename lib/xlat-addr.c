@@ -11,7 +11,6 @@
 /* How to translate an IPv4 address. */
 enum how {
     NO_EAMT = 1 << 0,       /* By RFC 6052 alone. */
-    ANY_SOURCE = 1 << 1,    /* A router's: even if it is illegal. */
 };
 
 /* What had the mapping of an address. */
@@ -113,7 +112,7 @@ translate_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
         return XLAT_DROP_NO_MAPPING;
     }
     found->pool6 = &map->pool6[0];
-    if (!(how & ANY_SOURCE) && is_banned(zone, found->pool6, ip4)) {
+    if (is_banned(zone, found->pool6, ip4)) {
         return XLAT_DROP_BAD_EMBEDDED;
     }
     *ip = xlat_6052_embed(found->pool6, ip4);
@@ -383,7 +382,8 @@ router_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_ip6 ip,
     return *ip4 ? XLAT_OK : XLAT_DROP_NO_MAPPING;
 }
 
-/* The IPv6 source of an ICMP error from an IPv4 router at 'ip4'. */
+/* The IPv6 source of an ICMP error from an IPv4 router at 'ip4', which may be
+ * any, but not one that the well-known prefix may not represent. */
 static enum xlat_drop
 router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
           struct xlat_ip6 *ip)
@@ -393,10 +393,8 @@ router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
     if (is_denied4(zone, ip4)) {
         return XLAT_DROP_DENIED;
     }
-    enum xlat_drop drop = translate_46(zone, ip4, how | ANY_SOURCE, ip,
-                                       &found);
-    if (drop == XLAT_DROP_NO_MAPPING
-        && !IN6_IS_ADDR_UNSPECIFIED(&zone->set.icmp_source6)) {
+    enum xlat_drop drop = translate_46(zone, ip4, how, ip, &found);
+    if (drop != XLAT_OK && !IN6_IS_ADDR_UNSPECIFIED(&zone->set.icmp_source6)) {
         *ip = xlat_ip6_load(&zone->set.icmp_source6);
         return XLAT_OK;
     }

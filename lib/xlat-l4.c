@@ -11,6 +11,7 @@
 
 #define UDP_CSUM_OFS 6
 
+static bool is_foreign_icmp(const struct pk_info *);
 static bool is_no_transport(const struct pk_info *);
 static enum xlat_drop prepare_icmp(const struct xlat_way *);
 static enum xlat_drop prepare_udp(struct xlat_way *);
@@ -20,8 +21,8 @@ xlat_l4_prepare(struct xlat_way *way)
 {
     const struct pk_info *info = &way->info;
 
-    if (info->family == 4 && info->proto == IPPROTO_IGMP) {
-        return XLAT_DROP_ICMP_TYPE;      /* RFC 7915, 4.2. */
+    if (info->proto == IPPROTO_IGMP || is_foreign_icmp(info)) {
+        return XLAT_DROP_ICMP_TYPE;      /* RFC 7915, 4.2 and 5.2. */
     } else if (is_no_transport(info)) {
         return XLAT_DROP_BAD_EXT_HDR;
     } else if (xlat_is_icmp(info) && xlat_is_cut(info)) {
@@ -37,6 +38,15 @@ xlat_l4_prepare(struct xlat_way *way)
     } else {
         return XLAT_OK;
     }
+}
+
+/* Returns true if the packet is ICMP of the other family, which means nothing
+ * here and would be obeyed there: redirects and the like that no translator
+ * has looked at. */
+static bool
+is_foreign_icmp(const struct pk_info *info)
+{
+    return info->proto == (info->family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 }
 
 /* Returns true if an IPv4 packet has a protocol that is none, but would make

@@ -218,7 +218,9 @@ reply_4(struct xlat_way *way, const struct xlat_icmp *hdr)
     struct pk *pk = &way->job->pk;
     union pk_addr src = { .in4 = pk_get32(pk->data + 16) };
     pk_be32 dst = pk_get32(pk->data + 12);
-    uint8_t *icmp = make_quote(way, ICMP4_ERROR_MAX);
+    uint32_t mtu4 = way->zone->set.mtu4;
+    uint8_t *icmp = make_quote(way, mtu4 < ICMP4_ERROR_MAX
+                                   ? mtu4 : ICMP4_ERROR_MAX);
     uint32_t bytes = PK_ICMP_HDR_BYTES + pk->len;
     uint8_t *ip = icmp - PK_IP4_HDR_BYTES;
 

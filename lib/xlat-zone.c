@@ -357,6 +357,12 @@ check_ila(const struct xlat_conf *conf)
             return xlat_error("pool6 %s is not a SIR prefix, which has 64 "
                               "bits", text);
         }
+        if (xlat_prefix_has_unroutable(&conf->pool6[i])) {
+            char text[XLAT_PREFIX_TEXT_SIZE];
+
+            xlat_prefix_format(&conf->pool6[i], text);
+            return xlat_error("pool6 %s has special addresses", text);
+        }
     }
     return check_pool6(conf);
 }

@@ -30,6 +30,11 @@ makes the packet recirculate, as behind ``pop_mpls``.  In particular:
   as it was in front of the group.
 - In an action set, ``nat64`` is executed behind ``push_vlan`` and in front of
   ``dec_ttl`` and ``set_field``.  The last one counts.
+- Not with ``push_mpls`` or ``encap`` in one action set, which are executed in
+  front of it and leave nothing to translate.
+- Nothing but Ethernet ports and tunnels that carry Ethernet behind it, unless
+  it recirculates first: a tunnel of type ``legacy_l3`` announces the family
+  from before.
 - A tunnel that inherits TOS or TTL from a packet that has not recirculated
   takes that from before the translation.
 

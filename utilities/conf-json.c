@@ -183,6 +183,19 @@ wanted_number(const json_t *document, const json_t *zones,
                      "meant, is missing");
 }
 
+/* Returns whether one of the first 'n' of 'zones' has 'number'. */
+static bool
+has_zone(const json_t *zones, size_t n, long long number)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (json_integer_value(json_object_get(json_array_get(zones, i),
+                                               "zone")) == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static char *
 find_zone(const json_t *document, const json_t **zonep, long long *numberp)
 {
@@ -207,10 +220,9 @@ find_zone(const json_t *document, const json_t **zonep, long long *numberp)
         }
         if (error) {
             return error;
+        } else if (has_zone(zones, i, number)) {
+            return util_text("zones: zone %lld is there twice", number);
         } else if (number == *numberp) {
-            if (*zonep) {
-                return util_text("zones: zone %lld is there twice", number);
-            }
             *zonep = zone;
         }
     }
@@ -464,6 +476,7 @@ static char *
 read_mapping_list(const json_t *document, const char *key, long long zone,
                   struct xlat_conf *conf)
 {
+    const json_t *zones = json_object_get(document, "zones");
     const json_t *mappings = json_object_get(document, key);
     const json_t *mapping;
     size_t i;
@@ -479,6 +492,12 @@ read_mapping_list(const json_t *document, const char *key, long long zone,
 
         if (!error && !json_is_integer(number)) {
             error = util_text("the key \"zone\" must be an integer");
+        }
+        if (!error && json_integer_value(number) != zone
+            && !has_zone(zones, json_array_size(zones),
+                         json_integer_value(number))) {
+            error = util_text("no zone has the number %lld",
+                              (long long) json_integer_value(number));
         }
         if (!error && json_integer_value(number) == zone) {
             error = read_mapping(mapping, conf);

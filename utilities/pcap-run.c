@@ -188,11 +188,10 @@ runner_load(struct runner *runner, const struct pcap_pkthdr *pcap,
         },
     };
     slot->first_byte = *job->pk.data;
-    if (!slot->frame.ip) {
+    if (!slot->frame.ip && slot->packet_bytes) {
         /* Whatever it is, it must not be taken for IP: not even for a
          * truncated one. */
         *job->pk.data = 0;
-        job->pk.len += !job->pk.len;
     }
     runner->n++;
     runner->n_packets++;

@@ -19,6 +19,7 @@ static void make_headroom(struct dp_packet *);
 static void save_l2(struct vse_packet *);
 static void restore_l2(struct vse_packet *, const struct pk *);
 static void set_ethertype(struct dp_packet *, uint8_t family);
+static void set_snap_length(uint8_t *ip, uint8_t l2_bytes, uint32_t len);
 static void set_offsets(const struct vse_packet *, const struct pk *);
 static void set_ip_checksum_state(struct dp_packet *, uint8_t family);
 static struct dp_packet *new_fragment(const struct vse_packet *,
@@ -92,9 +93,7 @@ vse_packet_take_fragments(struct vse_packet *vp, const struct pk *pk,
 
     /* No NIC completes a checksum that spans several packets. */
     vse_packet_take(vp, pk);
-    if (dp_packet_l4_checksum_partial(vp->packet)) {
-        dp_packet_ol_send_prepare(vp->packet, 0);
-    }
+    dp_packet_ol_send_prepare(vp->packet, 0);
 
     whole.data = dp_packet_l3(vp->packet);
     pk_frag_init(&frag, &whole);
@@ -158,6 +157,7 @@ restore_l2(struct vse_packet *vp, const struct pk *pk)
     dp_packet_set_size(packet, vp->l2_bytes + pk->len);
     packet->l3_ofs = vp->l2_bytes;
     set_ethertype(packet, vse_ip_family(pk->data));
+    set_snap_length(pk->data, vp->l2_bytes, pk->len);
 }
 
 static void
@@ -169,6 +169,20 @@ set_ethertype(struct dp_packet *packet, uint8_t family)
                                        : htons(ETH_TYPE_IPV6));
     } else {
         packet->packet_type = family == 4 ? htonl(PT_IPV4) : htonl(PT_IPV6);
+    }
+}
+
+/* A frame of IEEE 802.3 has its length in front of LLC and SNAP, which have
+ * the type. */
+static void
+set_snap_length(uint8_t *ip, uint8_t l2_bytes, uint32_t len)
+{
+    const size_t llc_snap_bytes = 8;
+    ovs_be16 *length = (ovs_be16 *) (ip - llc_snap_bytes) - 1;
+
+    if (l2_bytes >= ETH_HEADER_LEN + llc_snap_bytes
+        && ntohs(get_unaligned_be16(length)) < ETH_TYPE_MIN) {
+        put_unaligned_be16(length, htons(llc_snap_bytes + len));
     }
 }
 

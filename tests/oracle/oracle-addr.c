@@ -244,10 +244,7 @@ static void
 check_embedded(const struct orc_conf *conf, const struct orc_prefix6 *prefix,
                uint32_t v4, enum orc_role role, struct orc_why *why)
 {
-    if (role == ORC_ERROR_SRC) {
-        return;
-    }
-    if (illegal4(v4)) {
+    if (illegal4(v4) && role != ORC_ERROR_SRC) {
         why->must |= ORC_WHY(BAD_EMBEDDED);
     }
     if (well_known(prefix) && !conf->set.wkp_non_global) {
@@ -296,10 +293,17 @@ orc_addr46(const struct orc_conf *conf, uint32_t v4, bool use_eam,
         return ORC_BY_EAM;
     }
     if (conf->n_pool6) {
-        check_embedded(conf, &conf->pool6[0], v4, role, why);
-        orc_6052_write(&conf->pool6[0], v4, v6);
-        check_deny6(conf, v6, why);
-        return ORC_BY_6052;
+        struct orc_why banned = { 0, 0 };
+
+        check_embedded(conf, &conf->pool6[0], v4, role, &banned);
+        if (role != ORC_ERROR_SRC || !banned.must
+            || !memcmp(&conf->set.icmp_source6, none, 16)) {
+            why->must |= banned.must;
+            why->may |= banned.may;
+            orc_6052_write(&conf->pool6[0], v4, v6);
+            check_deny6(conf, v6, why);
+            return ORC_BY_6052;
+        }
     }
     if (role == ORC_ERROR_SRC && memcmp(&conf->set.icmp_source6, none, 16)) {
         memcpy(v6, &conf->set.icmp_source6, 16);

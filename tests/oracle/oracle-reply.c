@@ -224,7 +224,8 @@ check4(const struct orc_conf *conf, const struct pk *pk,
         return "the error's MTU or pointer";
     }
     quoted = out.payload_len - 8;
-    if (quoted != MIN(in.total_len, ICMP4_ERROR_MAX - 28u)
+    if (quoted != MIN(in.total_len,
+                      MIN(conf->set.mtu4, ICMP4_ERROR_MAX) - 28u)
         || memcmp(out.payload + 8, pk->data, quoted)) {
         return "the packet that the error quotes";
     }

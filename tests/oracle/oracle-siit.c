@@ -307,11 +307,9 @@ is_icmp4_error(const struct orc_ip4 *in)
 static void
 odd_proto(uint8_t proto, bool in4, struct orc_want *want)
 {
-    if (proto == IPPROTO_IGMP) {
-        *(in4 ? &want->why.must : &want->why.may) |= ORC_WHY(ICMP_TYPE);
-    } else if (proto == (in4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)) {
-        want->why.may |= (ORC_WHY(ICMP_TYPE) | ORC_WHY(BAD_HDR)
-                          | ORC_WHY(TRUNCATED));
+    if (proto == IPPROTO_IGMP
+        || proto == (in4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)) {
+        want->why.must |= ORC_WHY(ICMP_TYPE);
     } else if (in4 && (proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING
                        || proto == IPPROTO_FRAGMENT
                        || proto == IPPROTO_DSTOPTS)) {
@@ -694,14 +692,9 @@ hairpin(const struct orc_conf *conf, const struct pk *pk,
         error_headroom(pk, want);
     }
     want->why.may |= first.why.may;
-    if (in.proto == IPPROTO_IGMP) {
-        want->why.must &= ~ORC_WHY(ICMP_TYPE);
-    }
-    /* ICMP of IPv4 in IPv6 could come out as ICMP of IPv6. */
-    want->anything = in.proto == IPPROTO_ICMP;
     if (is_icmp6_error(&in)) {
         /* Padding of a quote on the way there is quote on the way back. */
-        want->anything = want->anything || orc_icmp6_has_ext(&in);
+        want->anything = orc_icmp6_has_ext(&in);
     }
     if (!pk->gso_size && want->len > conf->set.mtu6) {
         want->why.must |= ORC_WHY(TOO_BIG);

@@ -268,9 +268,14 @@ START_TEST(errors_46)
     check_error(NODES, (struct error) { "127.0.0.1", A4, A4, SERVER4 },
                 (struct error) { "2001:db8:64::7f00:1", A6, A6,
                                  SERVER_IN_POOL });
+    /* But 64:ff9b::/96 never represents one (RFC 6052, 3.1). */
     check_error("pool6=64:ff9b::/96 eam=" A6 "," A4,
                 (struct error) { "10.0.0.1", A4, A4, "8.8.8.8" },
-                (struct error) { "64:ff9b::a00:1", A6, A6,
+                (struct error) { "bad-embedded", NULL, A6,
+                                 "64:ff9b::808:808" });
+    check_error("pool6=64:ff9b::/96 icmp-source6=2001:db8::1 eam=" A6 "," A4,
+                (struct error) { "10.0.0.1", A4, A4, "8.8.8.8" },
+                (struct error) { "2001:db8::1", A6, A6,
                                  "64:ff9b::808:808" });
     /* Without pool6. */
     check_error("eam=" A6 "," A4 " eam=" B6 "," B4

@@ -109,6 +109,18 @@ static const struct {
     { "ila=3555:0:2:0,2001:0:0:2,no-action,luid", "C bit" },
     { "kind=ila pool6=3333:0:0:1::/64 ila=1:0:0:1,2001:0:0:1 "
       "ila=1:0:0:1,2001:0:0:2", "are the same" },
+    { "kind=ila pool6=3333:0:0:1::/64 "
+      "ila=0:0:0:5,2001:0:0:2,neutral-map-auto "
+      "ila=0:0:0:1336,2001:0:0:2,adj-transport", "look the same" },
+    { "kind=ila pool6=3333:0:0:1::/64 "
+      "ila=1000:0:0:336,2001:0:0:2,adj-transport "
+      "ila=0:0:0:5,2001:0:0:2,neutral-map", "look the same" },
+    { "kind=ila pool6=ff02::/64", "special addresses" },
+    { "kind=ila pool6=::/64", "special addresses" },
+    { "kind=ila pool6=3333:0:0:1::/64 ila=1:0:0:1,fe80:0:0:0",
+      "special addresses" },
+    { "kind=ila pool6=3333:0:0:1::/64 ila=1:0:0:1,0:0:0:0",
+      "special addresses" },
     { "kind=ila pool6=3333:0:0:1::/64 ila=1:0:0:1,3333:0:0:1",
       "SIR prefix" },
     { "kind=ila pool6=3333:0:0:1::/64 ila=1:0:0:0,2001:0:0:1,neutral-map "

@@ -209,7 +209,8 @@ random_zone(struct rng *rng, struct xlat_conf **confp)
 
         id = (id & ~UINT64_C(0xffff)) | low[rng_below(rng, 4)];
         xlat_id64_format(id, identifier);
-        xlat_id64_format(rng_next(rng), locator);
+        /* Of 2000::/3. */
+        xlat_id64_format(rng_next(rng) >> 3 | UINT64_C(1) << 61, locator);
         error = xlat_conf_add_ila(conf, identifier, locator,
                                   modes[rng_below(rng, 4)], NULL);
         ck_assert_msg(!error, "%s", error);
