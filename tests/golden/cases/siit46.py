@@ -7,8 +7,8 @@ import struct
 
 from .case import C4, C6, S4, S6, Case, siit
 from .wire import (DCCP, DEST, ESP, FRAGMENT, GRE, HOP_BY_HOP, ICMP, ICMP6,
-                   ROUTING, SCTP, TCP, UDP, UDP_LITE, checksum, ext6, frag6,
-                   icmp4, icmp6, ip4, ip6, pseudo, tcp, text, udp, word)
+                   IGMP, ROUTING, SCTP, TCP, UDP, UDP_LITE, checksum, ext6,
+                   frag6, icmp4, icmp6, ip4, ip6, pseudo, tcp, text, udp, word)
 
 DATA = text(40)
 
@@ -42,6 +42,7 @@ def cases():
     yield ttl()
     yield protocols()
     yield bad_source()
+    yield foreign_icmp()
     yield fragments()
     yield df0()
     yield df0_fragment()
@@ -111,6 +112,16 @@ def no_transport():
         c.dropped('bad-ext-hdr', ip4(S4, C4, proto, ext6(TCP, DATA), df=1))
         c.dropped('bad-ext-hdr', ip4(S4, C4, proto, text(1400), df=0, id=7))
         c.dropped('bad-ext-hdr', ip4(S4, C4, proto, text(80), mf=1, id=7))
+    return c
+
+
+def foreign_icmp():
+    c = Case('46-foreign-icmp', 'RFC 7915, 4.2: ICMPv6 and IGMP in IPv4 are '
+             'dropped in silence, whole or in fragments.', siit())
+    for proto in ICMP6, IGMP:
+        c.dropped('icmp-type', ip4(S4, C4, proto, bytes([2, 0]) + text(30),
+                                   df=1))
+        c.dropped('icmp-type', ip4(S4, C4, proto, text(80), mf=1, id=7))
     return c
 
 

@@ -7,9 +7,9 @@ import ipaddress
 
 from .case import C4, C6, S4, S6, Case, siit
 from .siit46 import with_sum_ffff
-from .wire import (AH, DEST, ESP, FRAGMENT, GRE, HOP_BY_HOP, ICMP6, NONE,
-                   ROUTING, SCTP, TCP, UDP, ext6, frag6, icmp6, ip4, ip6,
-                   routing6, tcp, text, udp, word)
+from .wire import (AH, DEST, ESP, FRAGMENT, GRE, HOP_BY_HOP, ICMP, ICMP6,
+                   IGMP, NONE, ROUTING, SCTP, TCP, UDP, ext6, frag6, icmp6,
+                   ip4, ip6, routing6, tcp, text, udp, word)
 
 DATA = text(40)
 
@@ -40,6 +40,7 @@ def cases():
     yield tos_override()
     yield hop_limit()
     yield protocols()
+    yield foreign_icmp()
     yield extension_headers()
     yield routing_header()
     yield t04()
@@ -115,6 +116,16 @@ def protocols():
     for proto in SCTP, GRE, ESP, 253:
         c.translated(ip6(C6, S6, proto, DATA, hops=64),
                      ip4(C4, S4, proto, DATA, ttl=63, any=['id']))
+    return c
+
+
+def foreign_icmp():
+    c = Case('64-foreign-icmp', 'RFC 7915, 5.2: ICMP and IGMP of IPv4 in IPv6 '
+             'are dropped in silence, whole or in fragments.', siit())
+    for proto in ICMP, IGMP:
+        c.dropped('icmp-type', ip6(C6, S6, proto, bytes([5, 1]) + text(30)))
+        c.dropped('icmp-type', ip6(C6, S6, FRAGMENT, frag6(
+            proto, text(80), id=7, more=1)))
     return c
 
 
