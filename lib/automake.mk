@@ -16,8 +16,6 @@ lib_libxlat_a_SOURCES = \
 	lib/ila-stats.h \
 	lib/ila.c \
 	lib/ila.h \
-	lib/nat-ports.c \
-	lib/nat-ports.h \
 	lib/pk-csum.c \
 	lib/pk-csum.h \
 	lib/pk-frag.c \

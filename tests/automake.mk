@@ -37,7 +37,6 @@ unit_tests = \
 	tests/unit/conf-test \
 	tests/unit/eamt-test \
 	tests/unit/ila-test \
-	tests/unit/nat-ports-test \
 	tests/unit/pk-test \
 	tests/unit/prefix-test \
 	tests/unit/xlat-icmp-test \
