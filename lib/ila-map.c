@@ -14,7 +14,7 @@
 #include "xlat-special.h"
 #include "xlat-text.h"
 
-/* Above this, waiting for memory costs more than computing hashes twice. */
+/* Above this, waiting for memory costs more than going in stages. */
 #define LARGE 4096
 
 /* Any value will do: the keys are the operator's. */
@@ -197,22 +197,6 @@ check(const struct ila_map *map, const struct ila_mapping *m)
         return xlat_error("mapping of identifier %s has a locator with "
                           "special addresses", text);
     }
-    if (m->csum_mode != ILA_CSUM_NEUTRAL_MAP
-        && m->csum_mode != ILA_CSUM_NEUTRAL_MAP_AUTO) {
-        return NULL;
-    }
-
-    /* Lower 16 bits of 0x0000 and 0xffff look the same behind a
-     * checksum-neutral mapping. */
-    uint64_t low = m->identifier & 0xffff;
-    if (low == 0 || low == 0xffff) {
-        twin = ila_map_find(map, m->identifier ^ 0xffff);
-        if (twin && twin->locator == m->locator
-            && twin->csum_mode == m->csum_mode) {
-            return conflict(twin, m, "look the same behind a checksum-neutral "
-                            "mapping to one locator");
-        }
-    }
     return NULL;
 }
 
@@ -235,7 +219,9 @@ is_never_used(const struct ila_mapping *m)
 }
 
 /* Returns a sentence if what one mapping makes of an identifier is what
- * another makes of its own, so that the way back is not known. */
+ * another makes of its own, so that the way back is not known: lower 16 bits
+ * of 0x0000 and 0xffff look the same behind a checksum-neutral mapping, among
+ * others. */
 static char *
 check_ways_back(const struct ila_map *map)
 {

@@ -8,11 +8,6 @@
 #include "xlat-special.h"
 #include "xlat-zone-private.h"
 
-/* How to translate an IPv4 address. */
-enum how {
-    NO_EAMT = 1 << 0,       /* By RFC 6052 alone. */
-};
-
 /* What had the mapping of an address. */
 struct found {
     const struct xlat_eam *eam;
@@ -95,13 +90,13 @@ translate_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4,
 }
 
 static inline enum xlat_drop
-translate_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+translate_46(const struct xlat_zone *zone, uint32_t ip4, bool use_eamt,
              struct xlat_ip6 *ip, struct found *found)
 {
     const struct xlat_addr_map *map = &zone->addrs;
 
     *found = (struct found) {
-        .eam = map->eamt && !(how & NO_EAMT)
+        .eam = map->eamt && use_eamt
                ? xlat_eamt_find4(map->eamt, ip4) : NULL,
     };
     if (found->eam) {
@@ -146,9 +141,10 @@ dst_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4,
     return drop == XLAT_OK && is_denied4(zone, *ip4) ? XLAT_DROP_DENIED : drop;
 }
 
-/* Translates an IPv4 destination, after all checks. */
+/* Translates an IPv4 destination, after all checks; without 'use_eamt', by RFC
+ * 6052 alone. */
 static inline enum xlat_drop
-dst_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+dst_46(const struct xlat_zone *zone, uint32_t ip4, bool use_eamt,
        struct xlat_ip6 *ip, struct found *found)
 {
     if (xlat_ip4_is_unroutable(ip4)) {
@@ -157,7 +153,7 @@ dst_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
     if (is_denied4(zone, ip4)) {
         return XLAT_DROP_DENIED;
     }
-    enum xlat_drop drop = translate_46(zone, ip4, how, ip, found);
+    enum xlat_drop drop = translate_46(zone, ip4, use_eamt, ip, found);
     return drop == XLAT_OK && is_denied6(zone, *ip) ? XLAT_DROP_DENIED : drop;
 }
 
@@ -173,7 +169,7 @@ src_64(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4)
 }
 
 static inline enum xlat_drop
-src_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+src_46(const struct xlat_zone *zone, uint32_t ip4, bool use_eamt,
        struct xlat_ip6 *ip)
 {
     struct found found;
@@ -181,7 +177,7 @@ src_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
     if (xlat_ip4_is_unroutable(ip4)) {
         return XLAT_DROP_BAD_SOURCE;
     }
-    return dst_46(zone, ip4, how, ip, &found);
+    return dst_46(zone, ip4, use_eamt, ip, &found);
 }
 
 /* Returns whether an IPv4 address that came out of pool6 belongs to an IPv6
@@ -198,14 +194,14 @@ is_behind(const struct xlat_zone *zone, const struct found *found,
  * error, into 'a'. */
 static enum xlat_drop
 pair_46(const struct xlat_zone *zone, struct xlat_addr *a, uint32_t src4,
-        uint32_t dst4, enum how src_how)
+        uint32_t dst4, bool src_by_eamt)
 {
     struct xlat_ip6 src, dst;
     struct found found;
-    enum xlat_drop drop = dst_46(zone, dst4, 0, &dst, &found);
+    enum xlat_drop drop = dst_46(zone, dst4, true, &dst, &found);
 
     if (drop == XLAT_OK) {
-        drop = src_46(zone, src4, src_how, &src);
+        drop = src_46(zone, src4, src_by_eamt, &src);
     }
     if (drop == XLAT_OK) {
         a->to = 6;
@@ -230,7 +226,7 @@ pair_64(const struct xlat_zone *zone, struct xlat_addr *a)
         return drop;
     }
     if (is_behind(zone, &found, dst4)) {
-        return pair_46(zone, a, src4, dst4, NO_EAMT);
+        return pair_46(zone, a, src4, dst4, false);
     }
     a->to = 4;
     put4(&a->src, src4);
@@ -278,8 +274,7 @@ translate(const struct xlat_zone *zone, struct xlat_addr *a)
     } else {
         a->drop = pair_46(zone, a, xlat_ip4_load(a->ip + XLAT_SRC4_OFS),
                           xlat_ip4_load(a->ip + XLAT_DST4_OFS),
-                          zone->set.hairpin == XLAT_HAIRPIN_SIMPLE
-                          ? NO_EAMT : 0);
+                          zone->set.hairpin != XLAT_HAIRPIN_SIMPLE);
     }
 }
 
@@ -385,7 +380,7 @@ router_64(const struct xlat_zone *zone, uint64_t *rng, struct xlat_ip6 ip,
 /* The IPv6 source of an ICMP error from an IPv4 router at 'ip4', which may be
  * any, but not one that the well-known prefix may not represent. */
 static enum xlat_drop
-router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
+router_46(const struct xlat_zone *zone, uint32_t ip4, bool use_eamt,
           struct xlat_ip6 *ip)
 {
     struct found found;
@@ -393,7 +388,7 @@ router_46(const struct xlat_zone *zone, uint32_t ip4, enum how how,
     if (is_denied4(zone, ip4)) {
         return XLAT_DROP_DENIED;
     }
-    enum xlat_drop drop = translate_46(zone, ip4, how, ip, &found);
+    enum xlat_drop drop = translate_46(zone, ip4, use_eamt, ip, &found);
     if (drop != XLAT_OK && !IN6_IS_ADDR_UNSPECIFIED(&zone->set.icmp_source6)) {
         *ip = xlat_ip6_load(&zone->set.icmp_source6);
         return XLAT_OK;
@@ -425,10 +420,10 @@ inner_46(const struct xlat_zone *zone, const struct quad *q, bool hairpin,
 {
     struct xlat_ip6 src, dst;
     struct found found;
-    enum xlat_drop drop = dst_46(zone, q->inner_src, 0, &src, &found);
+    enum xlat_drop drop = dst_46(zone, q->inner_src, true, &src, &found);
 
     if (drop == XLAT_OK) {
-        drop = dst_46(zone, q->inner_dst, hairpin ? NO_EAMT : 0, &dst,
+        drop = dst_46(zone, q->inner_dst, !hairpin, &dst,
                       &found);
     }
     if (drop == XLAT_OK) {
@@ -448,10 +443,10 @@ error_46(const struct xlat_zone *zone, const struct quad *q, bool hairpin,
     struct xlat_ip6 src, dst;
     struct found found;
 
-    outer->drop = dst_46(zone, q->dst, 0, &dst, &found);
+    outer->drop = dst_46(zone, q->dst, true, &dst, &found);
     if (outer->drop == XLAT_OK) {
-        outer->drop = router_46(zone, q->src, hairpin && from_destination
-                                ? NO_EAMT : 0, &src);
+        outer->drop = router_46(zone, q->src, !(hairpin && from_destination),
+                                &src);
     }
     if (outer->drop == XLAT_OK) {
         outer->to = 6;
@@ -554,7 +549,7 @@ xlat_addr_46(const struct xlat_zone *zone, pk_be32 ip4, struct in6_addr *ip,
 {
     struct found found = { NULL, NULL };
     struct xlat_ip6 result = { 0, 0 };
-    enum xlat_drop drop = dst_46(zone, be32toh(ip4), 0, &result,
+    enum xlat_drop drop = dst_46(zone, be32toh(ip4), true, &result,
                                  &found);
 
     xlat_ip6_store(result, ip);

@@ -137,10 +137,9 @@ save_l2(struct vse_packet *vp)
     const uint8_t *frame = dp_packet_data(vp->packet);
 
     vp->l3 = dp_packet_l3(vp->packet);
-    vp->l3_bytes = dp_packet_l3_size(vp->packet);
     vp->l2_bytes = vp->l3 - frame;
     vp->plain = false;
-    vp->family = vp->l3_bytes ? vse_ip_family(vp->l3) : 0;
+    vp->family = dp_packet_l3_size(vp->packet) ? vse_ip_family(vp->l3) : 0;
     memcpy(vp->l2, frame, vp->l2_bytes);
 }
 

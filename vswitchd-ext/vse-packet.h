@@ -35,7 +35,6 @@
 struct vse_packet {
     struct dp_packet *packet;
     uint8_t *l3;                 /* Where the IP header was. */
-    uint32_t l3_bytes;
     uint8_t family;              /* 4 or 6. */
     bool plain;                  /* Ethernet without tags, nothing pending. */
     uint8_t l2_bytes;
@@ -133,7 +132,7 @@ vse_packet_describe(const struct vse_packet *vp, struct pk *pk)
 
     *pk = (struct pk) {
         .data = vp->l3,
-        .len = vp->l3_bytes,
+        .len = dp_packet_l3_size(packet),
         .headroom = dp_packet_headroom(packet),
         .tailroom = dp_packet_tailroom(packet) + dp_packet_l2_pad_size(packet),
         .gso_size = dp_packet_get_tso_segsz(packet),
@@ -151,7 +150,6 @@ vse_packet_lend(struct vse_packet *vp, struct dp_packet *packet, struct pk *pk)
     }
     vp->packet = packet;
     vp->l3 = (uint8_t *) dp_packet_data(packet) + ETH_HEADER_LEN;
-    vp->l3_bytes = dp_packet_l3_size(packet);
     vp->family = family;
     vp->plain = true;
     vp->l2_bytes = ETH_HEADER_LEN;
@@ -178,24 +176,12 @@ vse_packet_lend_in_place(struct dp_packet *packet, struct pk *pk)
     pk->flags = dp_packet_l4_checksum_partial(packet) ? PK_L4_PARTIAL : 0;
 }
 
-/* Of a plain packet that was neither moved nor resized, nothing is left to
- * do. */
-static inline bool
-vse_packet_kept_shape(const struct vse_packet *vp, const struct pk *pk)
-{
-    return (vp->plain && pk->data == vp->l3 && pk->len == vp->l3_bytes
-            && vse_ip_family(pk->data) == vp->family);
-}
-
 static inline void
 vse_packet_take(struct vse_packet *vp, const struct pk *pk)
 {
     struct dp_packet *packet = vp->packet;
     uint8_t *frame = pk->data - ETH_HEADER_LEN;
 
-    if (vse_packet_kept_shape(vp, pk)) {
-        return;
-    }
     /* Most often, the other family comes out, without a fragment header. */
     if (OVS_UNLIKELY(!vp->plain || vse_ip_family(pk->data) == vp->family
                      || (vp->family == 4

@@ -17,15 +17,13 @@ struct xlat_zone;
 /* Returns zone 'number', or NULL.  Any thread; lock-free. */
 const struct xlat_zone *vse_zone_find(uint32_t number);
 
-/* Zone numbers to put and remove are at most 65535.
- *
- * Compiles 'conf' and puts it in the place of zone 'number', whose counters
- * go on, or makes that zone.  Returns NULL, or a sentence that says what is
- * wrong with 'conf', which the caller frees; the old zone then stays as it
- * was.  Main thread only. */
+/* Compiles 'conf' and puts it in the place of zone 'number', 0 to 65535, whose
+ * counters go on, or makes that zone.  Returns NULL, or a sentence that says
+ * what is wrong with 'conf', which the caller frees; the old zone then stays
+ * as it was.  Main thread only. */
 char *vse_zone_put(uint32_t number, const struct xlat_conf *conf);
 
-/* Removes zone 'number', if there is one.  Main thread only. */
+/* Removes zone 'number', 0 to 65535, if there is one.  Main thread only. */
 void vse_zone_remove(uint32_t number);
 
 #endif /* vse-zones.h */

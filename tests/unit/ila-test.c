@@ -25,24 +25,13 @@
 static struct packet packet, original;
 static uint8_t l4[2000];
 
-static void
-run_ila(const struct xlat_zone *zone, struct xlat_ctx *ctx,
-        struct xlat_job *jobs, size_t n)
-{
-    struct xlat_tally tally;
-
-    xlat_tally_begin(&tally);
-    ila_run(zone, ctx, &tally, jobs, n);
-    ck_assert_uint_eq(tally.packets, n);
-}
-
 static struct xlat_job
 run_dir(const struct xlat_zone *zone, struct packet *p, enum xlat_dir dir)
 {
     struct xlat_ctx ctx = { .now_us = 1, .rng = 1, .dir = dir };
     struct xlat_job job = { .pk = p->pk };
 
-    run_ila(zone, &ctx, &job, 1);
+    xlat_run(zone, &ctx, &job, 1);
     if (job.verdict == XLAT_TRANSLATED) {
         p->pk = job.pk;
     }
@@ -385,7 +374,7 @@ START_TEST(large_batches)
             jobs[i].pk = (struct pk) { .data = data[i], .len = 60 };
         }
         for (int way = 0; way < 2; way++) {
-            run_ila(zone, &ctx, jobs, XLAT_BATCH);
+            xlat_run(zone, &ctx, jobs, XLAT_BATCH);
             for (int i = 0; i < XLAT_BATCH; i++) {
                 bool known = ids[i] >> 24 < N;
 
@@ -761,7 +750,7 @@ START_TEST(counters)
     translate(zone, &packet);
     translate(zone, &packet);
     struct xlat_job job = { .pk = packet.pk };
-    run_ila(zone, &dry, &job, 1);
+    xlat_run(zone, &dry, &job, 1);
     ck_assert_int_eq(job.verdict, XLAT_TRANSLATED);
 
     ck_assert(xlat_zone_find_mapping(zone, id, &info));
