@@ -51,28 +51,23 @@ PHONY += clean-random
 EXTRA_DIST += tests/oracle/README.md
 
 # Fuzz targets, replayed.
-fuzz_targets += conf eamt-file frag ila-file packet
+fuzz_targets += conf frag map-file packet
 
 check_PROGRAMS += \
 	tests/fuzz/conf-replay \
-	tests/fuzz/eamt-file-replay \
 	tests/fuzz/frag-replay \
-	tests/fuzz/ila-file-replay \
+	tests/fuzz/map-file-replay \
 	tests/fuzz/packet-replay
 
 tests_fuzz_conf_replay_SOURCES = tests/fuzz/conf-fuzz.c tests/fuzz/replay.c
 tests_fuzz_conf_replay_LDADD = lib/libxlat.a
-tests_fuzz_eamt_file_replay_SOURCES = \
-	tests/fuzz/eamt-file-fuzz.c \
-	tests/fuzz/replay.c
-tests_fuzz_eamt_file_replay_LDADD = lib/libxlat.a
 tests_fuzz_frag_replay_SOURCES = tests/fuzz/frag-fuzz.c tests/fuzz/replay.c
 tests_fuzz_frag_replay_CPPFLAGS = $(oracle_cppflags)
 tests_fuzz_frag_replay_LDADD = $(oracle_ldadd)
-tests_fuzz_ila_file_replay_SOURCES = \
-	tests/fuzz/ila-file-fuzz.c \
+tests_fuzz_map_file_replay_SOURCES = \
+	tests/fuzz/map-file-fuzz.c \
 	tests/fuzz/replay.c
-tests_fuzz_ila_file_replay_LDADD = lib/libxlat.a
+tests_fuzz_map_file_replay_LDADD = lib/libxlat.a
 tests_fuzz_packet_replay_SOURCES = \
 	tests/fuzz/packet-fuzz.c \
 	tests/fuzz/replay.c

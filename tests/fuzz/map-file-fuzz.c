@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The Flexiv authors */
 
-/* Fuzz target: a file of ILA mappings, one a line. */
+/* Fuzz target: a file of mappings, one a line, read as explicit address
+ * mappings and as ILA's. */
 
 #include <assert.h>
 #include <stdio.h>
@@ -26,21 +27,30 @@ use(const struct xlat_conf *conf)
     }
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Gives the bytes to 'read', for a zone of 'kind' that owns 'pool6'. */
+static void
+try(const char *kind, const char *pool6, const uint8_t *data, size_t size,
+    char *(*read)(struct xlat_conf *, FILE *))
 {
     struct xlat_conf *conf = xlat_conf_create();
     FILE *file = fmemopen((void *) data, size ? size : 1, "r");
     char *error;
 
     free(xlat_conf_set_zone(conf, 1));
-    free(xlat_conf_set_kind(conf, "ila"));
-    free(xlat_conf_add_pool6(conf, "3333:0:0:1::/64"));
-    error = xlat_conf_read_ila(conf, file);
+    free(xlat_conf_set_kind(conf, kind));
+    free(xlat_conf_add_pool6(conf, pool6));
+    error = read(conf, file);
     assert(!error || *error);
     free(error);
     use(conf);
     fclose(file);
     xlat_conf_destroy(conf);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    try("siit", "2001:db8:64::/96", data, size, xlat_conf_read_eamt);
+    try("ila", "3333:0:0:1::/64", data, size, xlat_conf_read_ila);
     return 0;
 }
