@@ -6,7 +6,9 @@
 
 #include "conntrack.h"
 #include "dp-packet.h"
+#include "dp-packet-gso.h"
 #include "ovs-atomic.h"
+#include "userspace-tso.h"
 #include "util.h"
 #include "vse-hooks.h"
 #include "vse-packet.h"
@@ -28,6 +30,7 @@ static void execute(const struct vse_xlat *, struct dp_packet_batch *,
                     struct dp_packet_batch *replies, long long now_us);
 static bool execute_one(const struct vse_xlat *, struct dp_packet *,
                         long long now_us);
+static void segment_tunnels(struct dp_packet_batch *);
 static void run(const struct xlat_zone *, const struct vse_xlat *,
                 long long now_us, struct dp_packet *const *packets, size_t n,
                 struct dp_packet_batch *out, struct dp_packet_batch *replies);
@@ -88,8 +91,12 @@ execute(const struct vse_xlat *action, struct dp_packet_batch *batch,
 {
     enum xlat_drop reason;
     const struct xlat_zone *zone = vse_action_find_zone(action, &reason);
-    size_t n = dp_packet_batch_size(batch);
+    size_t n;
 
+    if (OVS_UNLIKELY(userspace_tso_enabled())) {
+        segment_tunnels(batch);
+    }
+    n = dp_packet_batch_size(batch);
     if (OVS_UNLIKELY(!zone)) {
         drop(batch, reason);
     } else if (OVS_LIKELY(n <= XLAT_BATCH)) {
@@ -117,6 +124,21 @@ execute_one(const struct vse_xlat *action, struct dp_packet *packet,
     }
     dp_packet_batch_destroy(&batch);
     return found;
+}
+
+/* A tunnel's packets are translated as they will be on the wire: what is known
+ * about segments is about the packet inside. */
+static void
+segment_tunnels(struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        if (dp_packet_tunnel(packet) && dp_packet_get_tso_segsz(packet)) {
+            dp_packet_gso_batch(batch);
+            return;
+        }
+    }
 }
 
 /* What connection tracking knew was about another packet. */
