@@ -51,7 +51,7 @@ zone makes leaves by the port that the packet came from, to the Ethernet
 address that it came from, with the tags that it had at the action, also when
 this is a tunnel or a patch port; in between it passes no flow table of this
 bridge.  So Ethernet addresses that are set in front of ``nat64`` are set
-behind it.
+behind it, and a flow that sets ``in_port`` in front of it loses the errors.
 
 The datapath must be a userspace datapath (``datapath_type=netdev``), otherwise
 the flow is refused.  Where OVS executes the actions for one packet by itself
