@@ -16,27 +16,6 @@ lib_libxlat_a_SOURCES = \
 	lib/ila-stats.h \
 	lib/ila.c \
 	lib/ila.h \
-	lib/nat64-bib.c \
-	lib/nat64-dump.c \
-	lib/nat64-expire.c \
-	lib/nat64-fast.c \
-	lib/nat64-frag.c \
-	lib/nat64-frag.h \
-	lib/nat64-index.c \
-	lib/nat64-index.h \
-	lib/nat64-pool.c \
-	lib/nat64-pool.h \
-	lib/nat64-ports.c \
-	lib/nat64-ports.h \
-	lib/nat64-private.h \
-	lib/nat64-run.c \
-	lib/nat64-session.c \
-	lib/nat64-table.c \
-	lib/nat64-tcp.c \
-	lib/nat64-tcp.h \
-	lib/nat64-zone.c \
-	lib/nat64-zone.h \
-	lib/nat64.h \
 	lib/pk-csum.c \
 	lib/pk-csum.h \
 	lib/pk-frag.c \
@@ -90,7 +69,6 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-stats.h \
 	lib/xlat-text.c \
 	lib/xlat-text.h \
-	lib/xlat-way.c \
 	lib/xlat-zone-private.h \
 	lib/xlat-zone.c \
 	lib/xlat-zone.h \

@@ -24,7 +24,6 @@ struct xlat_conf_pool4 {
 struct xlat_conf {
     uint32_t number;
     enum xlat_kind kind;
-    uint64_t seed;
     struct xlat_settings set;
     struct xlat_deny deny;
     char *eamt_file;               /* NULL if none. */

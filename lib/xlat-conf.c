@@ -68,22 +68,15 @@ xlat_conf_set_zone(struct xlat_conf *conf, int64_t number)
     return NULL;
 }
 
-void
-xlat_conf_set_seed(struct xlat_conf *conf, uint64_t seed)
-{
-    conf->seed = seed;
-}
-
 char *
 xlat_conf_set_kind(struct xlat_conf *conf, const char *kind)
 {
     unsigned int position;
 
-    if (!xlat_word_find("siit|ila|nat64", kind, &position)) {
-        return xlat_error("kind \"%s\" is none of siit, ila and nat64",
-                          kind);
+    if (!xlat_word_find("siit|ila", kind, &position)) {
+        return xlat_error("kind \"%s\" is neither siit nor ila", kind);
     }
-    conf->kind = position;
+    conf->kind = position ? XLAT_KIND_ILA : XLAT_KIND_SIIT;
     return NULL;
 }
 

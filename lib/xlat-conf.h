@@ -27,19 +27,15 @@ void xlat_conf_destroy(struct xlat_conf *);
 
 /* 'number' is that of the zone, 0 to 65535. */
 char *xlat_conf_set_zone(struct xlat_conf *, int64_t number);
-/* 'kind' is "siit", "ila" or "nat64". */
+/* 'kind' is "siit" or "ila". */
 char *xlat_conf_set_kind(struct xlat_conf *, const char *kind);
 
-/* 'seed', a secret random number, keys the hashes of a stateful zone. */
-void xlat_conf_set_seed(struct xlat_conf *, uint64_t seed);
-
-/* 'prefix' is "2001:db8:64::/96": of a siit or nat64 zone, a prefix of
- * RFC 6052 (32, 40, 48, 56, 64 or 96 bits); of an ila zone, a SIR prefix (64
- * bits). */
+/* 'prefix' is "2001:db8:64::/96": of a siit zone, a prefix of RFC 6052 (32,
+ * 40, 48, 56, 64 or 96 bits); of an ila zone, a SIR prefix (64 bits). */
 char *xlat_conf_add_pool6(struct xlat_conf *, const char *prefix);
 
 /* 'pool' is "ADDR[/LEN][:LOW-HIGH]".  Of a siit zone: the addresses of RFC
- * 6791, without ports.  Of a stateful zone: those that bindings get. */
+ * 6791, without ports. */
 char *xlat_conf_add_pool4(struct xlat_conf *, const char *pool);
 
 /* One explicit address mapping (RFC 7757), for instance "2001:db8:1::/120" and

@@ -139,62 +139,43 @@ xlat_fast_csum(uint8_t *l4, uint8_t proto, uint64_t old, uint64_t new)
     pk_put16(csum, !x && proto == IPPROTO_UDP ? 0xffff : x);
 }
 
-/* Replaces the IP header of 'pk', for which xlat_fast_family() said 4. */
-static inline void
-xlat_fast_hdr_46(const struct xlat_fast *fast, struct pk *pk,
-                 const union pk_addr *src, const union pk_addr *dst)
-{
-    uint8_t *old = pk->data;
-    uint8_t *ip = old + PK_IP4_HDR_BYTES - PK_IP6_HDR_BYTES;
-    uint8_t proto = old[9];
-    uint32_t l4_bytes = ntohs(pk_get16(old + 2)) - PK_IP4_HDR_BYTES;
-
-    xlat_hdr_put6(ip, old[1] & fast->tos_and_46, l4_bytes, proto, old[8] - 1,
-                  src, dst);
-    xlat_fast_set(pk, ip, PK_IP6_HDR_BYTES + l4_bytes);
-}
-
 /* Translates 'pk', for which xlat_fast_family() said 4. */
 static inline void
 xlat_fast_46(const struct xlat_fast *fast, struct pk *pk,
              const union pk_addr *src, const union pk_addr *dst)
 {
-    uint8_t *ip = pk->data;
+    uint8_t *old = pk->data;
+    uint8_t *l4 = old + PK_IP4_HDR_BYTES;
+    uint8_t *ip = l4 - PK_IP6_HDR_BYTES;
+    uint8_t proto = old[9];
+    uint32_t l4_bytes = ntohs(pk_get16(old + 2)) - PK_IP4_HDR_BYTES;
 
-    xlat_fast_csum(ip + PK_IP4_HDR_BYTES, ip[9], pk_get64(ip + 12),
-                   xlat_fast_sum_6(src, dst));
-    xlat_fast_hdr_46(fast, pk, src, dst);
+    xlat_fast_csum(l4, proto, pk_get64(old + 12), xlat_fast_sum_6(src, dst));
+    xlat_hdr_put6(ip, old[1] & fast->tos_and_46, l4_bytes, proto, old[8] - 1,
+                  src, dst);
+    xlat_fast_set(pk, ip, PK_IP6_HDR_BYTES + l4_bytes);
 }
 
-/* Replaces the IP header of 'pk', for which xlat_fast_family() said 6.  'id'
- * may be the identification. */
+/* Translates 'pk', for which xlat_fast_family() said 6.  'id' may be the
+ * identification. */
 static inline void
-xlat_fast_hdr_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
-                 pk_be32 dst, uint16_t id)
+xlat_fast_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
+             pk_be32 dst, uint16_t id)
 {
     uint8_t *old = pk->data;
-    uint8_t *ip = old + PK_IP6_HDR_BYTES - PK_IP4_HDR_BYTES;
+    uint8_t *l4 = old + PK_IP6_HDR_BYTES;
+    uint8_t *ip = l4 - PK_IP4_HDR_BYTES;
     uint8_t proto = old[6];
     uint32_t total = PK_IP4_HDR_BYTES + ntohs(pk_get16(old + 4));
     uint8_t tos = ntohs(pk_get16(old)) >> 4;
     bool dont_frag = total > XLAT_IP4_DF0_MAX;
 
+    xlat_fast_csum(l4, proto, xlat_fast_sum_6(old + 8, old + 24),
+                   (uint64_t) src + dst);
     xlat_hdr_put4(ip, (tos & fast->tos_and_64) | fast->tos_or_64, total,
                   dont_frag ? 0 : id, dont_frag ? XLAT_IP4_DF : 0,
                   old[7] - 1, proto, src, dst);
     xlat_fast_set(pk, ip, total);
-}
-
-/* Translates 'pk' likewise. */
-static inline void
-xlat_fast_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
-             pk_be32 dst, uint16_t id)
-{
-    uint8_t *ip = pk->data;
-
-    xlat_fast_csum(ip + PK_IP6_HDR_BYTES, ip[6],
-                   xlat_fast_sum_6(ip + 8, ip + 24), (uint64_t) src + dst);
-    xlat_fast_hdr_64(fast, pk, src, dst, id);
 }
 
 #endif /* xlat-fast.h */

@@ -36,16 +36,9 @@ static const struct {
                                 ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN },
     [XLAT_DROP_DENIED] = { ICMP_DEST_UNREACH, ICMP_PKT_FILTERED,
                            ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN },
-    [XLAT_DROP_FILTERED] = { ICMP_DEST_UNREACH, ICMP_PKT_FILTERED, 0, 0 },
-    [XLAT_DROP_NO_BINDING] = { ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, 0, 0 },
-    [XLAT_DROP_NO_PORT] = { 0, 0, ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADDR },
-    [XLAT_DROP_PROTO] = { ICMP_DEST_UNREACH, ICMP_PROT_UNREACH,
-                          ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_NOPORT },
     [XLAT_DROP_ROUTING_HDR] = { 0, 0,
                                 ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER },
     [XLAT_DROP_SOURCE_ROUTE] = { ICMP_DEST_UNREACH, ICMP_SR_FAILED, 0, 0 },
-    [XLAT_DROP_TABLE_FULL] = { 0, 0,
-                               ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADDR },
     [XLAT_DROP_TOO_BIG] = { ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED,
                             ICMP6_PACKET_TOO_BIG, 0 },
     [XLAT_DROP_TTL] = { ICMP_TIME_EXCEEDED, ICMP_EXC_TTL,
@@ -76,7 +69,7 @@ xlat_reply_or_drop(struct xlat_way *way, enum xlat_drop drop)
     };
 
     xlat_drop(job, drop);
-    if (way->silent || !hdr.type || !may_reply(way)
+    if (!hdr.type || !may_reply(way)
         || job->pk.headroom < hdrs_bytes(way->info.family)) {
         return;
     }

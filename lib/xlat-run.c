@@ -43,25 +43,19 @@ run_batch(const struct xlat_zone *zone, struct xlat_ctx *ctx,
     struct xlat_tally tally;
 
     xlat_tally_begin(&tally);
-    switch (zone->kind) {
-    case XLAT_KIND_SIIT:
+    if (zone->kind == XLAT_KIND_SIIT) {
         siit_batch(zone, ctx, &tally, jobs, n);
-        break;
-    case XLAT_KIND_NAT64:
-        nat64_batch(zone, ctx, &tally, jobs, n);
-        break;
-    case XLAT_KIND_ILA:
-    default:
+    } else {
         ila_run(zone, ctx, &tally, jobs, n);
-        break;
     }
     if (!ctx->dry_run) {
         xlat_stats_add(zone->stats, ctx->thread, &tally);
     }
 }
 
-void
-xlat_run_one(const struct xlat_zone *zone, struct xlat_ctx *ctx,
+/* Takes 'job' along the long way. */
+static void
+run_one(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         struct xlat_tally *tally, struct xlat_job *job)
 {
     uint8_t from = job->pk.len ? job->pk.data[0] >> 4 : 0;
@@ -72,11 +66,7 @@ xlat_run_one(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         .job = job,
     };
 
-    if (zone->kind == XLAT_KIND_SIIT) {
-        xlat_siit_run(&way);
-    } else {
-        nat64_run_one(&way);
-    }
+    xlat_siit_run(&way);
     xlat_tally_job(tally, job, from);
 }
 
@@ -111,7 +101,7 @@ siit_staged(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         const struct xlat_addr *addr = &addrs[i];
 
         if (!addr->ip || addr->drop != XLAT_OK || addr->from == addr->to) {
-            xlat_run_one(zone, ctx, tally, &jobs[i]);
+            run_one(zone, ctx, tally, &jobs[i]);
             continue;
         }
         if (addr->from == 4) {
@@ -174,7 +164,7 @@ siit_at_once(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         n_from[from]++;
         jobs[i].verdict = XLAT_TRANSLATED;
         if (!from) {
-            xlat_run_one(zone, ctx, tally, &jobs[i]);
+            run_one(zone, ctx, tally, &jobs[i]);
         }
     }
     tally->translated_46 += n_from[4];

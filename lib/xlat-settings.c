@@ -147,9 +147,7 @@ set(const struct option *o, struct xlat_settings *settings, const char *value)
     return false;
 }
 
-_Static_assert(sizeof(enum xlat_filtering) == sizeof(unsigned int)
-               && sizeof(enum xlat_hairpin) == sizeof(unsigned int)
-               && sizeof(enum xlat_mapping) == sizeof(unsigned int)
+_Static_assert(sizeof(enum xlat_hairpin) == sizeof(unsigned int)
                && sizeof(enum xlat_miss) == sizeof(unsigned int)
                && sizeof(enum xlat_udp_zero) == sizeof(unsigned int),
                "set() copies enumerations as unsigned int");

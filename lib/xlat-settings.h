@@ -28,16 +28,6 @@ enum xlat_miss {
     XLAT_MISS_PASS,
 };
 
-enum xlat_mapping {
-    XLAT_MAPPING_ENDPOINT_INDEPENDENT,
-    XLAT_MAPPING_PER_FLOW,
-};
-
-enum xlat_filtering {
-    XLAT_FILTERING_ENDPOINT_INDEPENDENT,
-    XLAT_FILTERING_ADDRESS_DEPENDENT,
-};
-
 struct xlat_settings {
     uint32_t mtu4;               /* IPv4 side's MTU, bytes. */
     uint32_t mtu6;               /* IPv6 side's MTU, bytes. */
@@ -59,18 +49,6 @@ struct xlat_settings {
                                   * pool4 address, or else the destination of
                                   * the packet that it is about. */
     struct in6_addr icmp_source6; /* Likewise, ICMPv6. */
-
-    /* Stateful zones. */
-    enum xlat_mapping mapping;
-    enum xlat_filtering filtering;
-    uint32_t max_sessions;
-    uint32_t port_reuse_delay;   /* Seconds, as are those that follow. */
-    uint32_t fragment_timeout;
-    uint32_t udp_timeout;
-    uint32_t icmp_timeout;
-    uint32_t tcp_established_timeout;
-    uint32_t tcp_transitory_timeout;
-    uint32_t tcp_incoming_syn_timeout;
 };
 
 /* Sets all to their defaults. */

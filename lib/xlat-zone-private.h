@@ -11,17 +11,14 @@
 #include "xlat-zone.h"
 
 struct ila_map;
-struct nat64_view;
 
-/* Immutable, but for what 'stats', 'stateful' and the counters in 'ila' point
- * to. */
+/* Immutable, but for what 'stats' and the counters in 'ila' point to. */
 struct xlat_zone {
     struct xlat_settings set;
     enum xlat_kind kind;
     uint32_t number;
-    struct xlat_addr_map addrs;      /* siit; of nat64, without pool4. */
+    struct xlat_addr_map addrs;      /* siit. */
     struct ila_map *ila;             /* ila. */
-    struct nat64_view *stateful;     /* nat64. */
     struct xlat_stats *stats;        /* Shared with other snapshots. */
 };
 

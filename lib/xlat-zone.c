@@ -9,7 +9,6 @@
 
 #include "ila-map.h"
 #include "ila-stats.h"
-#include "nat64-zone.h"
 #include "xlat-conf-private.h"
 #include "xlat-special.h"
 #include "xlat-text.h"
@@ -17,8 +16,6 @@
 
 static int compile_siit(struct xlat_zone *, const struct xlat_conf *,
                         char **errorp);
-static int compile_nat64(struct xlat_zone *, const struct xlat_conf *,
-                         const struct xlat_zone *prev, char **errorp);
 static int compile_ila(struct xlat_zone *, const struct xlat_conf *,
                        const struct xlat_zone *prev, char **errorp);
 
@@ -39,15 +36,9 @@ compile(struct xlat_zone *zone, const struct xlat_conf *conf,
     if (!zone->stats) {
         return ENOMEM;
     }
-    switch (zone->kind) {
-    case XLAT_KIND_SIIT:
-        return compile_siit(zone, conf, errorp);
-    case XLAT_KIND_NAT64:
-        return compile_nat64(zone, conf, prev, errorp);
-    case XLAT_KIND_ILA:
-    default:
-        return compile_ila(zone, conf, prev, errorp);
-    }
+    return zone->kind == XLAT_KIND_SIIT
+           ? compile_siit(zone, conf, errorp)
+           : compile_ila(zone, conf, prev, errorp);
 }
 
 int
@@ -79,7 +70,6 @@ xlat_zone_destroy(struct xlat_zone *zone)
         xlat_pool_destroy(&zone->addrs.pool4);
         xlat_deny_destroy(&zone->addrs.deny);
         ila_map_destroy(zone->ila);
-        nat64_view_destroy(zone->stateful);
         xlat_stats_unref(zone->stats);
         free(zone);
     }
@@ -95,12 +85,6 @@ uint32_t
 xlat_zone_number(const struct xlat_zone *zone)
 {
     return zone->number;
-}
-
-bool
-xlat_zone_is_stateful(const struct xlat_zone *zone)
-{
-    return zone->stateful != NULL;
 }
 
 void
@@ -350,23 +334,6 @@ compile_siit(struct xlat_zone *zone, const struct xlat_conf *conf,
         error = xlat_deny_copy(&map->deny, &conf->deny);
     }
     return error;
-}
-
-static int
-compile_nat64(struct xlat_zone *zone, const struct xlat_conf *conf,
-              const struct xlat_zone *prev, char **errorp)
-{
-    int error = invalid(errorp, check_pool6(conf));
-
-    if (!error) {
-        error = compile_pool6(&zone->addrs, conf, errorp);
-    }
-    if (!error) {
-        zone->addrs.pool6_first = true;
-        zone->addrs.fast = is_fast(zone, conf);
-        error = xlat_deny_copy(&zone->addrs.deny, &conf->deny);
-    }
-    return error ? error : nat64_compile(zone, conf, prev, errorp);
 }
 
 /* Returns a sentence if 'conf' has what an ila zone cannot have. */

@@ -20,7 +20,6 @@ struct xlat_conf;                  /* xlat-conf.h */
 enum xlat_kind {
     XLAT_KIND_SIIT,
     XLAT_KIND_ILA,
-    XLAT_KIND_NAT64,
 };
 
 /* Compiles 'conf' into '*zonep'.  'prev', which may be null, is the zone that
@@ -37,9 +36,6 @@ void xlat_zone_destroy(struct xlat_zone *);
 
 enum xlat_kind xlat_zone_kind(const struct xlat_zone *);
 uint32_t xlat_zone_number(const struct xlat_zone *);
-
-/* Returns whether the zone keeps sessions, so that nat64.h is about it. */
-bool xlat_zone_is_stateful(const struct xlat_zone *);
 
 /* A copy of a zone's counters.
  * packets == translated + replies + passed + sum of drops[], once no thread

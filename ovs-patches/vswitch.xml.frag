@@ -55,16 +55,10 @@ ovs-vsctl destroy Xlat_Zone 1
             IPv6 destination addresses, for action <code>ila</code>.
           </dd>
 
-          <dt><code>nat64</code></dt>
+          <dt><code>nat64</code>, <code>nat44</code></dt>
           <dd>
-            Stateful translation between IPv6 inside and IPv4 outside (RFC
-            6146), for action <code>nat64</code>: any number of hosts share
-            the addresses of <ref column="pool4"/>.
-          </dd>
-
-          <dt><code>nat44</code></dt>
-          <dd>
-            Not available in this version: the row is refused.
+            Stateful translation.  Not available in this version: the row is
+            refused.
           </dd>
         </dl>
       </column>
@@ -73,11 +67,11 @@ ovs-vsctl destroy Xlat_Zone 1
     <group title="Addresses">
       <column name="pool6">
         <p>
-          Of a zone of kind <code>siit</code> or <code>nat64</code>: prefixes
-          of 32, 40, 48, 56, 64 or 96 bits under which IPv6 addresses embed
-          IPv4 addresses (RFC 6052). All are recognized; the first, in the
-          order in which <code>ovs-vsctl list</code> shows them, is used for
-          addresses that the zone makes.
+          Of a zone of kind <code>siit</code>: prefixes of 32, 40, 48, 56, 64
+          or 96 bits under which IPv6 addresses embed IPv4 addresses (RFC
+          6052).  All are recognized; the first, in the order in which
+          <code>ovs-vsctl list</code> shows them, is used for addresses that
+          the zone makes.
         </p>
 
         <p>
@@ -86,21 +80,13 @@ ovs-vsctl destroy Xlat_Zone 1
       </column>
 
       <column name="pool4">
-        <p>
-          Of a zone of kind <code>siit</code>: IPv4 addresses, as
-          <code><var>address</var></code> or
-          <code><var>address</var>/<var>length</var></code>, one of which,
-          chosen at random, stands for an IPv6 router that has no IPv4 address
-          as source of an ICMP error (RFC 6791).
-        </p>
-
-        <p>
-          Of a zone of kind <code>nat64</code>: the addresses that bindings
-          get, all of their ports or, as in
-          <code><var>address</var>:<var>low</var>-<var>high</var></code>, some.
-          A host keeps its address as long as that has a port left.  4096
-          addresses at most.
-        </p>
+        Of a zone of kind <code>siit</code>: IPv4 addresses, as
+        <code><var>address</var></code> or
+        <code><var>address</var>/<var>length</var></code>, one of which, chosen
+        at random, stands for an IPv6 router that has no IPv4 address as
+        source of an ICMP error (RFC 6791).  Ports, as in
+        <code><var>address</var>:<var>low</var>-<var>high</var></code>, are for
+        kinds with state.
       </column>
 
       <column name="eamt">
@@ -111,8 +97,8 @@ ovs-vsctl destroy Xlat_Zone 1
       </column>
 
       <column name="bib">
-        Static bindings.  Not available in this version: a row that has some
-        is refused.
+        Static bindings, for kinds with state.  A row of another kind that has
+        some is refused.
       </column>
     </group>
 
@@ -220,82 +206,6 @@ ovs-vsctl destroy Xlat_Zone 1
       <column name="other_config" key="tos-override">
         IPv6 to IPv4: the TOS byte, 0 to 255, instead of a copy of the traffic
         class.  Default: <code>none</code>.
-      </column>
-    </group>
-
-    <group title="Sessions">
-      <p>
-        These are for kinds with state.
-      </p>
-
-      <column name="other_config" key="filtering"
-              type='{"type": "string", "enum": ["set",
-                     ["endpoint-independent", "address-dependent"]]}'>
-        Whether any host outside may send to a binding, or only those that have
-        been sent to (RFC 4787, section 5).  Default:
-        <code>endpoint-independent</code>.
-      </column>
-
-      <column name="other_config" key="fragment-timeout"
-              type='{"type": "integer", "minInteger": 2,
-                     "maxInteger": 60}'>
-        Seconds that fragments may come behind the first one of their packet.
-        Default: 2.
-      </column>
-
-      <column name="other_config" key="icmp-timeout"
-              type='{"type": "integer", "minInteger": 1,
-                     "maxInteger": 4000000}'>
-        Seconds that an ICMP query session lives without packets.  Default: 60.
-      </column>
-
-      <column name="other_config" key="mapping"
-              type='{"type": "string", "enum": ["set",
-                     ["endpoint-independent", "per-flow"]]}'>
-        Whether all sessions of an inside address and port have the same
-        outside address and port, or each its own (RFC 4787, section 4.1).
-        Default: <code>endpoint-independent</code>.
-      </column>
-
-      <column name="other_config" key="max-sessions"
-              type='{"type": "integer", "minInteger": 1,
-                     "maxInteger": 100000000}'>
-        Sessions that there may be at once.  Memory is taken for all of them
-        when the zone is configured.  Default: 262144.
-      </column>
-
-      <column name="other_config" key="port-reuse-delay"
-              type='{"type": "integer", "minInteger": 0,
-                     "maxInteger": 86400}'>
-        Seconds until a port of UDP or TCP whose binding has ended is used
-        again (RFC 6888, section 3), as long as one in eight of the pool's
-        ports is free.  Default: 120.
-      </column>
-
-      <column name="other_config" key="tcp-established-timeout"
-              type='{"type": "integer", "minInteger": 1,
-                     "maxInteger": 4000000}'>
-        Seconds that an established TCP session lives without packets (RFC
-        6146, section 4).  Default: 7440.
-      </column>
-
-      <column name="other_config" key="tcp-incoming-syn-timeout"
-              type='{"type": "integer", "minInteger": 1,
-                     "maxInteger": 4000000}'>
-        Seconds that a SYN from outside waits for one from inside.  Default: 6.
-      </column>
-
-      <column name="other_config" key="tcp-transitory-timeout"
-              type='{"type": "integer", "minInteger": 1,
-                     "maxInteger": 4000000}'>
-        Seconds that a TCP session lives without packets while it begins or
-        ends.  Default: 240.
-      </column>
-
-      <column name="other_config" key="udp-timeout"
-              type='{"type": "integer", "minInteger": 120,
-                     "maxInteger": 4000000}'>
-        Seconds that a UDP session lives without packets.  Default: 300.
       </column>
     </group>
 

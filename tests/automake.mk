@@ -37,10 +37,6 @@ unit_tests = \
 	tests/unit/conf-test \
 	tests/unit/eamt-test \
 	tests/unit/ila-test \
-	tests/unit/nat64-index-test \
-	tests/unit/nat64-ports-test \
-	tests/unit/nat64-tcp-test \
-	tests/unit/nat64-threads-test \
 	tests/unit/pk-test \
 	tests/unit/prefix-test \
 	tests/unit/xlat-icmp-test \
@@ -57,11 +53,6 @@ tests_unit_conf_test_SOURCES = tests/unit/conf-test.c \
 tests_unit_eamt_test_SOURCES = tests/unit/eamt-test.c \
 	tests/unit/zone-util.c tests/unit/zone-util.h
 tests_unit_ila_test_SOURCES = tests/unit/ila-test.c \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_index_test_SOURCES = tests/unit/nat64-index-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_threads_test_SOURCES = tests/unit/nat64-threads-test.c \
 	tests/unit/packet.c tests/unit/packet.h \
 	tests/unit/zone-util.c tests/unit/zone-util.h
 tests_unit_prefix_test_SOURCES = tests/unit/prefix-test.c \
@@ -188,8 +179,7 @@ TESTSUITE_AT = \
 	tests/testsuite.at \
 	tests/xlat-actions.at \
 	tests/xlat-config.at \
-	tests/xlat-knobs.at \
-	tests/xlat-nat64.at
+	tests/xlat-knobs.at
 
 EXTRA_DIST += $(TESTSUITE_AT)
 dist_noinst_SCRIPTS += tests/show-frames
@@ -311,17 +301,14 @@ check-asan:
 clean-asan:
 	rm -rf asan
 
-# Random packets through lib and through its slow twin, and random steps of a
-# stateful zone.
+# Random packets through lib and through its slow twin.
 RANDOM_PACKETS = 50000000
-RANDOM_STEPS = 10000000
 
 PHONY += check-asan clean-asan
 CLEAN_LOCAL += clean-asan
 
-check-random: tests/random/random-xlat tests/random/random-nat64
+check-random: tests/random/random-xlat
 	tests/random/random-xlat --packets=$(RANDOM_PACKETS)
-	tests/random/random-nat64 --steps=$(RANDOM_STEPS)
 
 PHONY += check-random
 

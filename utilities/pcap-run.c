@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nat64.h"
 #include "pcap-file.h"
 #include "pcap-link.h"
 #include "pk-frag.h"
 #include "util-text.h"
-#include "xlat-zone.h"
 #include "xlat.h"
 
 enum {
@@ -96,23 +94,6 @@ util_run_dlt(const struct util_capture *in, int *dltp)
     return NULL;
 }
 
-/* There are no other threads. */
-static void
-at_once(void (*cb)(void *aux), void *aux)
-{
-    cb(aux);
-}
-
-/* Has it be 'now_us', with all that ends until then. */
-static void
-runner_set_clock(struct runner *runner, uint64_t now_us)
-{
-    runner->ctx.now_us = now_us;
-    if (xlat_zone_is_stateful(runner->run->zone)) {
-        nat64_run(runner->run->zone, now_us, at_once);
-    }
-}
-
 /* Reads until the end, a batch at a time.  Packets of a batch share a clock,
  * so they have equal time stamps. */
 static char *
@@ -129,7 +110,7 @@ runner_loop(struct runner *runner)
 
         if (runner->n == XLAT_BATCH || now_us != runner->ctx.now_us) {
             error = runner_flush(runner);
-            runner_set_clock(runner, now_us);
+            runner->ctx.now_us = now_us;
         }
         runner_load(runner, pcap, data);
     }

@@ -11,8 +11,6 @@ vse_sources = \
 	vswitchd-ext/vse-appctl.h \
 	vswitchd-ext/vse-config.c \
 	vswitchd-ext/vse-config.h \
-	vswitchd-ext/vse-expire.c \
-	vswitchd-ext/vse-expire.h \
 	vswitchd-ext/vse-file.c \
 	vswitchd-ext/vse-file.h \
 	vswitchd-ext/vse-init.c \

@@ -7,16 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nat64.h"
-#include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
-#include "packets.h"
-#include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
 #include "vse-action.h"
 #include "vse-config.h"
-#include "vse-expire.h"
 #include "vse-query.h"
 #include "vse-record.h"
 #include "vse-zones.h"
@@ -204,19 +199,6 @@ listing_add(struct listing *l, const char *a, const char *b)
     return vse_records_add(&l->records);
 }
 
-/* Answers 'conn' with 'l', which is destroyed. */
-static void
-listing_reply(struct listing *l, struct unixctl_conn *conn)
-{
-    if (l->too_many) {
-        reply_error(conn, xasprintf("more than %d entries: give a part of the "
-                                    "text of those to list", MAX_LISTED));
-    } else {
-        vse_records_reply(&l->records, conn);
-    }
-    vse_records_destroy(&l->records);
-}
-
 static void
 list_eam(const char *prefix6, const char *prefix4, void *listing)
 {
@@ -263,75 +245,28 @@ xlat_mappings(struct unixctl_conn *conn, int argc, const char *argv[],
     vse_records_init(&l.records);
     xlat_zone_for_each_eam(zone, list_eam, &l);
     xlat_zone_for_each_mapping(zone, list_mapping, &l);
-    listing_reply(&l, conn);
-}
-
-static const char *
-proto_name(uint8_t proto)
-{
-    return proto == IPPROTO_TCP ? "tcp" : proto == IPPROTO_UDP ? "udp"
-           : "icmp";
-}
-
-static void
-format_tuple6(const union pk_addr *ip, uint16_t port, struct ds *ds)
-{
-    ds_put_char(ds, '[');
-    ipv6_format_addr(&ip->in6, ds);
-    ds_put_format(ds, "]:%"PRIu16, port);
-}
-
-static void
-format_tuple4(ovs_be32 ip, uint16_t port, struct ds *ds)
-{
-    ds_put_format(ds, IP_FMT":%"PRIu16, IP_ARGS(ip), port);
-}
-
-static void
-list_session(const struct nat64_session_info *info, void *listing)
-{
-    struct ds inside = DS_EMPTY_INITIALIZER;
-    struct ds outside = DS_EMPTY_INITIALIZER;
-    struct ds remote = DS_EMPTY_INITIALIZER;
-    struct vse_record *r;
-
-    format_tuple6(&info->inside, info->inside_port, &inside);
-    format_tuple4(info->outside, info->outside_port, &outside);
-    format_tuple4(info->remote, info->remote_port, &remote);
-    ds_put_format(&outside, " > %s", ds_cstr(&remote));
-    r = listing_add(listing, ds_cstr(&inside), ds_cstr(&outside));
-    if (r) {
-        vse_record_put_string(r, "proto", proto_name(info->proto));
-        vse_record_put_string(r, "inside", ds_cstr(&inside));
-        vse_record_put_string(r, "outside", ds_cstr(&outside));
-        vse_record_put_string(r, "state", info->state);
-        vse_record_put_int(r, "expires", info->expires_s);
-        vse_record_put_int(r, "packets-out", info->packets[0]);
-        vse_record_put_int(r, "bytes-out", info->bytes[0]);
-        vse_record_put_int(r, "packets-in", info->packets[1]);
-        vse_record_put_int(r, "bytes-in", info->bytes[1]);
+    if (l.too_many) {
+        reply_error(conn, xasprintf("more than %d entries: give a part of the "
+                                    "text of those to list", MAX_LISTED));
+    } else {
+        vse_records_reply(&l.records, conn);
     }
-    ds_destroy(&inside);
-    ds_destroy(&outside);
-    ds_destroy(&remote);
+    vse_records_destroy(&l.records);
 }
 
+/* Translation in the kinds of zones that there are is stateless: whatever the
+ * filter, the list is empty. */
 static void
-xlat_sessions(struct unixctl_conn *conn, int argc, const char *argv[],
-              void *aux OVS_UNUSED)
+xlat_sessions(struct unixctl_conn *conn, int argc OVS_UNUSED,
+              const char *argv[], void *aux OVS_UNUSED)
 {
-    const struct xlat_zone *zone = find_zone(conn, argv[1]);
-    struct listing l = { .text = argc > 2 ? argv[2] : NULL };
-    uint32_t cursor = 0;
+    struct vse_records rs;
 
-    if (!zone) {
-        return;
+    if (find_zone(conn, argv[1])) {
+        vse_records_init(&rs);
+        vse_records_reply(&rs, conn);
+        vse_records_destroy(&rs);
     }
-    vse_records_init(&l.records);
-    if (xlat_zone_is_stateful(zone)) {
-        nat64_dump(zone, time_usec(), &cursor, UINT32_MAX, list_session, &l);
-    }
-    listing_reply(&l, conn);
 }
 
 static void
@@ -377,23 +312,6 @@ put_switch_counters(struct vse_record *r)
     }
 }
 
-/* What there is right now of a stateful zone. */
-static void
-put_gauges(const struct xlat_zone *zone, struct vse_record *r)
-{
-    struct nat64_gauges gauges;
-
-    if (xlat_zone_is_stateful(zone)) {
-        nat64_get_gauges(zone, &gauges);
-        vse_record_put_int(r, "sessions", gauges.sessions);
-        vse_record_put_int(r, "max-sessions", gauges.max_sessions);
-        vse_record_put_int(r, "bindings", gauges.bindings);
-        vse_record_put_int(r, "ports-in-use", gauges.ports_in_use);
-        vse_record_put_int(r, "ports", gauges.ports);
-        vse_record_put_int(r, "memory-bytes", gauges.bytes);
-    }
-}
-
 static void
 xlat_stats(struct unixctl_conn *conn, int argc, const char *argv[],
            void *aux OVS_UNUSED)
@@ -411,7 +329,6 @@ xlat_stats(struct unixctl_conn *conn, int argc, const char *argv[],
         if (zone) {
             xlat_zone_get_counters(zone, &counters);
             xlat_counters_for_each(&counters, put_counter, &r);
-            put_gauges(zone, &r);
             vse_record_reply(&r, conn);
         }
     }
@@ -423,7 +340,6 @@ xlat_flush(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
            void *aux OVS_UNUSED)
 {
     const struct vse_config_zone *row = find_row(conn, argv[1]);
-    const struct xlat_zone *zone = row ? vse_zone_find(row->number) : NULL;
     struct vse_record r;
 
     if (!row) {
@@ -431,15 +347,9 @@ xlat_flush(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
     }
     vse_record_init(&r);
     vse_record_put_int(&r, "zone", row->number);
-    if (zone && xlat_zone_is_stateful(zone)) {
-        vse_record_put_int(&r, "flushed",
-                           nat64_flush(zone, time_usec(), vse_postpone));
-    } else {
-        vse_record_put_int(&r, "flushed", 0);
-        vse_record_put_string(&r, "note",
-                              "translation in this zone is stateless: there "
-                              "are no sessions, and counters never fall");
-    }
+    vse_record_put_int(&r, "flushed", 0);
+    vse_record_put_string(&r, "note", "translation in this zone is stateless: "
+                          "there are no sessions, and counters never fall");
     vse_record_reply(&r, conn);
     vse_record_destroy(&r);
 }

@@ -6,11 +6,9 @@
 
 #include <stdlib.h>
 
-#include "nat64.h"
 #include "ovs-rcu.h"
-#include "timeval.h"
 #include "util.h"
-#include "vse-expire.h"
+
 #include "xlat-conf.h"
 #include "xlat-zone.h"
 
@@ -58,23 +56,7 @@ vse_zone_put(uint32_t number, const struct xlat_conf *conf)
         return error ? error : xstrdup(ovs_strerror(retval));
     }
     replace(number, new);
-    if (xlat_zone_is_stateful(new)) {
-        nat64_fit(new, time_usec(), vse_postpone);
-        vse_expire_start();
-    }
     return NULL;
-}
-
-void
-vse_zone_for_each(void (*cb)(const struct xlat_zone *, void *aux), void *aux)
-{
-    for (uint32_t number = 0; number < ARRAY_SIZE(zones); number++) {
-        const struct xlat_zone *zone = vse_zone_find(number);
-
-        if (zone) {
-            cb(zone, aux);
-        }
-    }
 }
 
 void

@@ -16,10 +16,10 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from cases import (addresses, bad, icmp46, icmp64, ilas, links, nat64,
-                   refused, siit46, siit64)
+from cases import (addresses, bad, icmp46, icmp64, ilas, links, refused,
+                   siit46, siit64)
 
-MODULES = (siit46, siit64, nat64, icmp46, icmp64, addresses, ilas, links, bad,
+MODULES = (siit46, siit64, icmp46, icmp64, addresses, ilas, links, bad,
            refused)
 
 

@@ -21,9 +21,7 @@ tests_liboracle_a_SOURCES += \
 	tests/oracle/oracle-private.h \
 	tests/oracle/oracle-reply.c \
 	tests/oracle/oracle-siit.c \
-	tests/oracle/oracle-siit.h \
-	tests/oracle/slow-nat64.c \
-	tests/oracle/slow-nat64.h
+	tests/oracle/oracle-siit.h
 tests_liboracle_a_CPPFLAGS = $(oracle_cppflags)
 
 check_LIBRARIES += tests/librandom.a
@@ -44,13 +42,6 @@ TESTS += tests/random/random-xlat
 tests_random_random_xlat_SOURCES = tests/random/random-xlat.c
 tests_random_random_xlat_CPPFLAGS = $(oracle_cppflags)
 tests_random_random_xlat_LDADD = $(oracle_ldadd)
-
-# Random steps of a stateful zone, and its twin.
-check_PROGRAMS += tests/random/random-nat64
-TESTS += tests/random/random-nat64
-tests_random_random_nat64_SOURCES = tests/random/random-nat64.c
-tests_random_random_nat64_CPPFLAGS = $(oracle_cppflags)
-tests_random_random_nat64_LDADD = $(oracle_ldadd)
 
 CLEAN_LOCAL += clean-random
 clean-random:
