@@ -16,6 +16,43 @@ lib_libxlat_a_SOURCES = \
 	lib/ila-stats.h \
 	lib/ila.c \
 	lib/ila.h \
+	lib/nat64-bib.c \
+	lib/nat64-dump.c \
+	lib/nat64-event.c \
+	lib/nat64-event.h \
+	lib/nat64-expire.c \
+	lib/nat64-fast.c \
+	lib/nat64-frag.c \
+	lib/nat64-frag.h \
+	lib/nat64-held.c \
+	lib/nat64-held.h \
+	lib/nat64-index.c \
+	lib/nat64-index.h \
+	lib/nat64-ipfix.c \
+	lib/nat64-ipfix.h \
+	lib/nat64-limbo.c \
+	lib/nat64-limbo.h \
+	lib/nat64-log.c \
+	lib/nat64-pool.c \
+	lib/nat64-pool.h \
+	lib/nat64-ports.c \
+	lib/nat64-ports.h \
+	lib/nat64-private.h \
+	lib/nat64-record.c \
+	lib/nat64-run.c \
+	lib/nat64-send.c \
+	lib/nat64-session.c \
+	lib/nat64-static.c \
+	lib/nat64-subscriber.c \
+	lib/nat64-subscriber.h \
+	lib/nat64-syn.c \
+	lib/nat64-syn.h \
+	lib/nat64-table.c \
+	lib/nat64-tcp.c \
+	lib/nat64-tcp.h \
+	lib/nat64-zone.c \
+	lib/nat64-zone.h \
+	lib/nat64.h \
 	lib/pk-csum.c \
 	lib/pk-csum.h \
 	lib/pk-frag.c \
@@ -23,6 +60,7 @@ lib_libxlat_a_SOURCES = \
 	lib/pk-parse.c \
 	lib/pk-parse.h \
 	lib/pk.h \
+	lib/xlat-44.c \
 	lib/xlat-46.c \
 	lib/xlat-6052.c \
 	lib/xlat-6052.h \
@@ -31,6 +69,8 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-addr-map.h \
 	lib/xlat-addr.c \
 	lib/xlat-addr.h \
+	lib/xlat-bib.c \
+	lib/xlat-bib.h \
 	lib/xlat-conf-private.h \
 	lib/xlat-conf.c \
 	lib/xlat-conf.h \
@@ -50,6 +90,8 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-icmp.c \
 	lib/xlat-icmp.h \
 	lib/xlat-l4.c \
+	lib/xlat-log.c \
+	lib/xlat-log.h \
 	lib/xlat-pool.c \
 	lib/xlat-pool.h \
 	lib/xlat-prefix.c \
@@ -69,6 +111,9 @@ lib_libxlat_a_SOURCES = \
 	lib/xlat-stats.h \
 	lib/xlat-text.c \
 	lib/xlat-text.h \
+	lib/xlat-tokens.c \
+	lib/xlat-tokens.h \
+	lib/xlat-way.c \
 	lib/xlat-zone-private.h \
 	lib/xlat-zone.c \
 	lib/xlat-zone.h \

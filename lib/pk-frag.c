@@ -10,6 +10,9 @@
 
 #define IP4_MF 0x2000
 #define IP4_OFS_MASK 0x1fff
+#define OPT_END 0
+#define OPT_NOP 1
+#define OPT_COPIED 0x80
 #define IP6_OFS_MASK 0xfff8
 #define IP6_MF 0x0001
 
@@ -107,6 +110,26 @@ frag_hdr_bytes(const struct pk_frag *frag)
     return frag->family == 6 ? PK_FRAG_HDR_BYTES : 0;
 }
 
+/* Puts no-operations in the place of the IPv4 options in the 'n' bytes at
+ * 'opt' that are not to be copied into fragments but the first (RFC 791, 3.1).
+ * Behind an option of impossible length, nothing is known. */
+static void
+blank_options(uint8_t *opt, uint32_t n)
+{
+    while (n && *opt != OPT_END) {
+        uint32_t bytes = *opt == OPT_NOP ? 1 : n < 2 ? 0 : opt[1];
+
+        if (bytes > n || (*opt != OPT_NOP && bytes < 2)) {
+            return;
+        }
+        if (!(*opt & OPT_COPIED)) {
+            memset(opt, OPT_NOP, bytes);
+        }
+        opt += bytes;
+        n -= bytes;
+    }
+}
+
 /* Makes the copied IPv4 header at 'ip' that of a fragment of 'n' bytes. */
 static void
 write_hdr_4(const struct pk_frag *frag, uint8_t *ip, uint32_t n, bool more)
@@ -114,6 +137,10 @@ write_hdr_4(const struct pk_frag *frag, uint8_t *ip, uint32_t n, bool more)
     pk_put16(ip + 2, htons(n));
     pk_put16(ip + 4, htons(frag->frag_id));
     pk_put16(ip + 6, htons((more ? IP4_MF : 0) | frag->frag_ofs / 8));
+    if (frag->frag_ofs) {
+        blank_options(ip + PK_IP4_HDR_BYTES,
+                      frag->unfrag_bytes - PK_IP4_HDR_BYTES);
+    }
     pk_put16(ip + 10, 0);
     pk_put16(ip + 10, pk_csum_finish(pk_csum_bytes(ip, frag->unfrag_bytes)));
 }

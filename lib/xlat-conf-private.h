@@ -7,6 +7,7 @@
  * which compiles it. */
 
 #include "ila-map.h"
+#include "xlat-bib.h"
 #include "xlat-conf.h"
 #include "xlat-deny.h"
 #include "xlat-eamt.h"
@@ -24,10 +25,13 @@ struct xlat_conf_pool4 {
 struct xlat_conf {
     uint32_t number;
     enum xlat_kind kind;
+    uint64_t seed;
     struct xlat_settings set;
     struct xlat_deny deny;
+    struct xlat_deny inside4;      /* Empty: the default. */
     char *eamt_file;               /* NULL if none. */
     char *mapping_file;
+    char *log_to;                  /* NULL: the default. */
 
     /* Arrays grow by doubling: xlat-conf.c keeps their sizes. */
     struct xlat_prefix *pool6;
@@ -38,6 +42,8 @@ struct xlat_conf {
     size_t n_eams;
     struct ila_mapping *mappings;
     size_t n_mappings;
+    struct xlat_bib *bibs;
+    size_t n_bibs;
 };
 
 #endif /* xlat-conf-private.h */

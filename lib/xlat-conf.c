@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "xlat-conf-private.h"
+#include "xlat-log.h"
 #include "xlat-text.h"
 
 #define MAX_ZONE 65535
@@ -20,6 +21,7 @@ xlat_conf_create(void)
         conf->kind = XLAT_KIND_SIIT;
         xlat_settings_init(&conf->set);
         xlat_deny_init(&conf->deny);
+        xlat_deny_init(&conf->inside4);
     }
     return conf;
 }
@@ -29,12 +31,15 @@ xlat_conf_destroy(struct xlat_conf *conf)
 {
     if (conf) {
         xlat_deny_destroy(&conf->deny);
+        xlat_deny_destroy(&conf->inside4);
         free(conf->eamt_file);
         free(conf->mapping_file);
+        free(conf->log_to);
         free(conf->pool6);
         free(conf->pool4);
         free(conf->eams);
         free(conf->mappings);
+        free(conf->bibs);
         free(conf);
     }
 }
@@ -68,15 +73,22 @@ xlat_conf_set_zone(struct xlat_conf *conf, int64_t number)
     return NULL;
 }
 
+void
+xlat_conf_set_seed(struct xlat_conf *conf, uint64_t seed)
+{
+    conf->seed = seed;
+}
+
 char *
 xlat_conf_set_kind(struct xlat_conf *conf, const char *kind)
 {
     unsigned int position;
 
-    if (!xlat_word_find("siit|ila", kind, &position)) {
-        return xlat_error("kind \"%s\" is neither siit nor ila", kind);
+    if (!xlat_word_find("siit|ila|nat64|nat44", kind, &position)) {
+        return xlat_error("kind \"%s\" is none of siit, nat64, nat44 and "
+                          "ila", kind);
     }
-    conf->kind = position ? XLAT_KIND_ILA : XLAT_KIND_SIIT;
+    conf->kind = position;
     return NULL;
 }
 
@@ -226,6 +238,21 @@ xlat_conf_add_ila(struct xlat_conf *conf, const char *identifier,
                                        ident_type, 0));
 }
 
+char *
+xlat_conf_add_bib(struct xlat_conf *conf, const char *text)
+{
+    struct xlat_bib bib;
+    char *error = xlat_bib_parse(text, &bib);
+
+    if (!error) {
+        error = grow(&conf->bibs, conf->n_bibs, sizeof *conf->bibs);
+    }
+    if (!error) {
+        conf->bibs[conf->n_bibs++] = bib;
+    }
+    return in_place("bib", error);
+}
+
 static char *
 set_file(char **filep, const char *key, const char *value)
 {
@@ -240,6 +267,49 @@ set_file(char **filep, const char *key, const char *value)
     return NULL;
 }
 
+static char *
+set_inside4(struct xlat_conf *conf, const char *value)
+{
+    struct xlat_deny inside4;
+    char *error;
+
+    xlat_deny_init(&inside4);
+    error = xlat_deny_parse(&inside4, value);
+    for (size_t i = 0; i < inside4.n && !error; i++) {
+        if (inside4.prefixes[i].family != 4) {
+            error = xlat_error("an inside of IPv4 has no IPv6 addresses");
+        }
+    }
+    if (error) {
+        xlat_deny_destroy(&inside4);
+        return in_place("inside4", error);
+    }
+    xlat_deny_destroy(&conf->inside4);
+    conf->inside4 = inside4;
+    return NULL;
+}
+
+static char *
+set_log_to(struct xlat_conf *conf, const char *value)
+{
+    const char *text = value;
+    struct xlat_log_target target;
+    bool empty = true;
+    char *error;
+
+    while (xlat_log_next(&text, &target, &error)) {
+        empty = false;
+    }
+    if (error) {
+        return in_place("log-to", error);
+    } else if (empty) {
+        return xlat_error("log-to names no target");
+    }
+    free(conf->log_to);
+    conf->log_to = strdup(value);
+    return conf->log_to ? NULL : xlat_error("out of memory");
+}
+
 char *
 xlat_conf_set_option(struct xlat_conf *conf, const char *key,
                      const char *value)
@@ -251,8 +321,12 @@ xlat_conf_set_option(struct xlat_conf *conf, const char *key,
         return error;
     } else if (!strcmp(key, "deny")) {
         return in_place(key, xlat_deny_parse(&conf->deny, value));
+    } else if (!strcmp(key, "inside4")) {
+        return set_inside4(conf, value);
     } else if (!strcmp(key, "eamt-file")) {
         return set_file(&conf->eamt_file, key, value);
+    } else if (!strcmp(key, "log-to")) {
+        return set_log_to(conf, value);
     } else if (!strcmp(key, "mapping-file")) {
         return set_file(&conf->mapping_file, key, value);
     }

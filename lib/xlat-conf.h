@@ -27,15 +27,19 @@ void xlat_conf_destroy(struct xlat_conf *);
 
 /* 'number' is that of the zone, 0 to 65535. */
 char *xlat_conf_set_zone(struct xlat_conf *, int64_t number);
-/* 'kind' is "siit" or "ila". */
+/* 'kind' is "siit", "nat64", "nat44" or "ila". */
 char *xlat_conf_set_kind(struct xlat_conf *, const char *kind);
 
-/* 'prefix' is "2001:db8:64::/96": of a siit zone, a prefix of RFC 6052 (32,
- * 40, 48, 56, 64 or 96 bits); of an ila zone, a SIR prefix (64 bits). */
+/* 'seed', a secret random number, keys the hashes of a stateful zone. */
+void xlat_conf_set_seed(struct xlat_conf *, uint64_t seed);
+
+/* 'prefix' is "2001:db8:64::/96": of a siit or nat64 zone, a prefix of
+ * RFC 6052 (32, 40, 48, 56, 64 or 96 bits); of an ila zone, a SIR prefix (64
+ * bits). */
 char *xlat_conf_add_pool6(struct xlat_conf *, const char *prefix);
 
 /* 'pool' is "ADDR[/LEN][:LOW-HIGH]".  Of a siit zone: the addresses of RFC
- * 6791, without ports. */
+ * 6791, without ports.  Of a stateful zone: those that bindings get. */
 char *xlat_conf_add_pool4(struct xlat_conf *, const char *pool);
 
 /* One explicit address mapping (RFC 7757), for instance "2001:db8:1::/120" and
@@ -50,6 +54,10 @@ char *xlat_conf_add_eam(struct xlat_conf *, const char *prefix6,
 char *xlat_conf_add_ila(struct xlat_conf *, const char *identifier,
                         const char *locator, const char *csum_mode,
                         const char *ident_type);
+
+/* One static binding of a stateful zone: "tcp,[2001:db8:1::1]:80,192.0.2.1:80"
+ * or, of nat44, "udp,10.0.0.1:53,192.0.2.1:53"; perhaps with ",tenant=N". */
+char *xlat_conf_add_bib(struct xlat_conf *, const char *text);
 
 /* One key of other_config.  An unknown key is an error. */
 char *xlat_conf_set_option(struct xlat_conf *, const char *key,

@@ -12,6 +12,7 @@ static const struct {
     TOTAL(packets, "packets"),
     TOTAL(bytes, "bytes"),
     TOTAL(translated, "translated"),
+    TOTAL(translated_44, "translated-44"),
     TOTAL(translated_46, "translated-46"),
     TOTAL(translated_64, "translated-64"),
     TOTAL(translated_66, "translated-66"),
@@ -19,6 +20,8 @@ static const struct {
     TOTAL(passed, "passed"),
     TOTAL(replies, "replies"),
     TOTAL(replies_limited, "replies-limited"),
+    TOTAL(probes_sent, "probes-sent"),
+    TOTAL(syns_answered, "syns-answered"),
 #undef TOTAL
 };
 

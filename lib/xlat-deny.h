@@ -3,8 +3,8 @@
 #ifndef XLAT_DENY_H
 #define XLAT_DENY_H 1
 
-/* Deny rules: prefixes whose addresses are not translated, whatever mappings
- * there are.
+/* Lists of prefixes: deny rules, whose addresses are not translated, whatever
+ * mappings there are; and the inside of a nat44 zone.
  *
  * A lookup compares one prefix after the other: meant for tens of rules.
  * Immutable once filled. */

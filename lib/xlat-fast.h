@@ -16,6 +16,7 @@
 /* Settings, brought into the form in which they are asked for. */
 struct xlat_fast {
     uint32_t max_46[2];          /* Largest IPv4 packet, by its DF bit. */
+    uint32_t max_44;
     uint32_t max_64;             /* Largest IPv6 packet. */
     uint32_t tos_and_46, tos_and_64, tos_or_64;
 };
@@ -29,6 +30,7 @@ xlat_fast_init(struct xlat_fast *fast, const struct xlat_settings *set)
 
     fast->max_46[0] = frag_max - growth;
     fast->max_46[1] = set->mtu6 - growth;
+    fast->max_44 = set->mtu4;
     fast->max_64 = set->mtu4 + growth;
     fast->tos_and_46 = set->reset_traffic_class ? 0 : 0xff;
     fast->tos_and_64 = set->tos_override >= 0 ? 0 : 0xff;
@@ -53,8 +55,10 @@ xlat_fast_l4(const uint8_t *l4, uint8_t proto, uint32_t l4_bytes)
               && pk_get16(l4 + 6));
 }
 
+/* Returns whether 'pk', with an IPv4 header without options, is ordinary if it
+ * may have 'max' bytes, by its DF bit. */
 static inline bool
-xlat_fast_is_46(const struct xlat_fast *fast, const struct pk *pk)
+xlat_fast_is_4(const struct pk *pk, const uint32_t max[2])
 {
     const uint8_t *ip = pk->data;
     uint32_t total = ntohs(pk_get16(ip + 2));
@@ -66,7 +70,7 @@ xlat_fast_is_46(const struct xlat_fast *fast, const struct pk *pk)
     return (total <= pk->len
             && total >= PK_IP4_HDR_BYTES
             && !(frag & ~XLAT_IP4_DF)
-            && total <= fast->max_46[frag != 0]
+            && total <= max[frag != 0]
             && ip[8] > 1
             && (pk->flags & PK_IP_CSUM_OK || pk_csum_fold(sum) == UINT16_MAX)
             && xlat_fast_l4(ip + PK_IP4_HDR_BYTES, ip[9],
@@ -95,12 +99,22 @@ xlat_fast_family(const struct xlat_fast *fast, const struct pk *pk)
         return 0;
     } else if (pk->data[0] == 0x45) {
         return (pk->headroom >= PK_IP6_HDR_BYTES - PK_IP4_HDR_BYTES
-                && xlat_fast_is_46(fast, pk)) ? 4 : 0;
+                && xlat_fast_is_4(pk, fast->max_46)) ? 4 : 0;
     } else if (pk->data[0] >> 4 == 6) {
         return xlat_fast_is_64(fast, pk) ? 6 : 0;
     } else {
         return 0;
     }
+}
+
+/* Returns true if 'pk' is an ordinary packet of IPv4 that remains one. */
+static inline bool
+xlat_fast_is_44(const struct xlat_fast *fast, const struct pk *pk)
+{
+    const uint32_t max[2] = { fast->max_44, fast->max_44 };
+
+    return (pk->len >= 40 && !pk->gso_size && !(pk->flags & PK_L4_PARTIAL)
+            && pk->data[0] == 0x45 && xlat_fast_is_4(pk, max));
 }
 
 /* Gives 'pk' its new beginning, with 'bytes' in all. */
@@ -139,43 +153,79 @@ xlat_fast_csum(uint8_t *l4, uint8_t proto, uint64_t old, uint64_t new)
     pk_put16(csum, !x && proto == IPPROTO_UDP ? 0xffff : x);
 }
 
-/* Translates 'pk', for which xlat_fast_family() said 4. */
+/* Replaces the IP header of 'pk', for which xlat_fast_family() said 4. */
 static inline void
-xlat_fast_46(const struct xlat_fast *fast, struct pk *pk,
-             const union pk_addr *src, const union pk_addr *dst)
+xlat_fast_hdr_46(const struct xlat_fast *fast, struct pk *pk,
+                 const union pk_addr *src, const union pk_addr *dst)
 {
     uint8_t *old = pk->data;
-    uint8_t *l4 = old + PK_IP4_HDR_BYTES;
-    uint8_t *ip = l4 - PK_IP6_HDR_BYTES;
+    uint8_t *ip = old + PK_IP4_HDR_BYTES - PK_IP6_HDR_BYTES;
     uint8_t proto = old[9];
     uint32_t l4_bytes = ntohs(pk_get16(old + 2)) - PK_IP4_HDR_BYTES;
 
-    xlat_fast_csum(l4, proto, pk_get64(old + 12), xlat_fast_sum_6(src, dst));
     xlat_hdr_put6(ip, old[1] & fast->tos_and_46, l4_bytes, proto, old[8] - 1,
                   src, dst);
     xlat_fast_set(pk, ip, PK_IP6_HDR_BYTES + l4_bytes);
 }
 
-/* Translates 'pk', for which xlat_fast_family() said 6.  'id' may be the
- * identification. */
+/* Translates 'pk', for which xlat_fast_family() said 4. */
 static inline void
-xlat_fast_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
-             pk_be32 dst, uint16_t id)
+xlat_fast_46(const struct xlat_fast *fast, struct pk *pk,
+             const union pk_addr *src, const union pk_addr *dst)
+{
+    uint8_t *ip = pk->data;
+
+    xlat_fast_csum(ip + PK_IP4_HDR_BYTES, ip[9], pk_get64(ip + 12),
+                   xlat_fast_sum_6(src, dst));
+    xlat_fast_hdr_46(fast, pk, src, dst);
+}
+
+/* Changes the IP header of 'pk', for which xlat_fast_is_44() said true. */
+static inline void
+xlat_fast_hdr_44(struct pk *pk, pk_be32 src, pk_be32 dst)
+{
+    uint8_t *ip = pk->data;
+    uint64_t old = pk_csum_addr4(ip + 12) + pk_csum_addr4(ip + 16)
+                   + pk_get16(ip + 8);
+
+    ip[8]--;
+    xlat_hdr_update_csum(ip + 10,
+                         pk_csum_delta(old, (uint64_t) src + dst
+                                            + pk_get16(ip + 8)), false);
+    pk_put32(ip + 12, src);
+    pk_put32(ip + 16, dst);
+    xlat_fast_set(pk, ip, ntohs(pk_get16(ip + 2)));
+}
+
+/* Replaces the IP header of 'pk', for which xlat_fast_family() said 6.  'id'
+ * may be the identification. */
+static inline void
+xlat_fast_hdr_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
+                 pk_be32 dst, uint16_t id)
 {
     uint8_t *old = pk->data;
-    uint8_t *l4 = old + PK_IP6_HDR_BYTES;
-    uint8_t *ip = l4 - PK_IP4_HDR_BYTES;
+    uint8_t *ip = old + PK_IP6_HDR_BYTES - PK_IP4_HDR_BYTES;
     uint8_t proto = old[6];
     uint32_t total = PK_IP4_HDR_BYTES + ntohs(pk_get16(old + 4));
     uint8_t tos = ntohs(pk_get16(old)) >> 4;
     bool dont_frag = total > XLAT_IP4_DF0_MAX;
 
-    xlat_fast_csum(l4, proto, xlat_fast_sum_6(old + 8, old + 24),
-                   (uint64_t) src + dst);
     xlat_hdr_put4(ip, (tos & fast->tos_and_64) | fast->tos_or_64, total,
                   dont_frag ? 0 : id, dont_frag ? XLAT_IP4_DF : 0,
                   old[7] - 1, proto, src, dst);
     xlat_fast_set(pk, ip, total);
+}
+
+/* Translates 'pk' likewise. */
+static inline void
+xlat_fast_64(const struct xlat_fast *fast, struct pk *pk, pk_be32 src,
+             pk_be32 dst, uint16_t id)
+{
+    uint8_t *ip = pk->data;
+
+    xlat_fast_csum(ip + PK_IP6_HDR_BYTES, ip[6],
+                   xlat_fast_sum_6(ip + 8, ip + 24), (uint64_t) src + dst);
+    xlat_fast_hdr_64(fast, pk, src, dst, id);
 }
 
 #endif /* xlat-fast.h */

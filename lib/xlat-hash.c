@@ -16,7 +16,7 @@
 void *
 xlat_big_alloc(size_t size)
 {
-    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : 64;
+    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : 128;
     size_t rounded = (size + alignment - 1) / alignment * alignment;
 
     if (rounded < size) {

@@ -49,9 +49,9 @@ void xlat_hash_destroy(struct xlat_hash *);
  * there. */
 void xlat_hash_insert(struct xlat_hash *, uint64_t hash, uint32_t number);
 
-/* Allocates 'size' bytes of zeros, aligned to a cache line, in huge pages if
- * it is large and the system has them.  NULL if there is no memory.  Freed by
- * free(). */
+/* Allocates 'size' bytes of zeros, aligned to two cache lines, in huge pages
+ * if it is large and the system has them.  NULL if there is no memory.  Freed
+ * by free(). */
 void *xlat_big_alloc(size_t size);
 
 /* Returns the product of 'a' and 'b', its halves folded together. */

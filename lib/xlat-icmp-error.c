@@ -38,7 +38,7 @@ static uint64_t message_sum(const struct pk *, const struct pk_info *,
 
 enum xlat_drop
 xlat_icmp_error_read(const struct pk *pk, const struct pk_info *info,
-                     const struct xlat_settings *set,
+                     uint8_t to, const struct xlat_settings *set,
                      struct xlat_icmp_error *err)
 {
     uint8_t *icmp = pk->data + info->l4_ofs;
@@ -54,6 +54,10 @@ xlat_icmp_error_read(const struct pk *pk, const struct pk_info *info,
         || err->inner.family != info->family) {
         err->quote = NULL;
         return XLAT_DROP_ICMP_INNER;
+    }
+    if (info->family == to) {
+        xlat_icmp_44(icmp, &err->hdr);
+        return XLAT_OK;
     }
     return (info->family == 4
             ? xlat_icmp_46(icmp, set, err->inner.total, &err->hdr)
@@ -207,7 +211,7 @@ plan(const struct xlat_rewrite *outer, const struct xlat_rewrite *inner,
     uint32_t unit = outer->to == 4 ? 4 : 8;
     uint32_t limit = outer->to == 4 ? set->mtu4 : ICMP6_ERROR_MAX;
 
-    l->outer_hdr = xlat_rewrite_hdr_bytes(outer, info);
+    l->outer_hdr = xlat_rewrite_new_hdr_bytes(outer, info);
     l->quote = (xlat_rewrite_hdr_bytes(inner, &err->inner)
                 + pk_l4_bytes(&err->inner));
     l->pad = l->ext = 0;

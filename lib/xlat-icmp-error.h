@@ -30,7 +30,7 @@ struct xlat_icmp_error {
 };
 
 /* Reads the ICMP error 'pk', which 'info' describes: of a known type, no
- * fragment, 8 bytes or more.
+ * fragment, 8 bytes or more.  It is to become one of family 'to'.
  *
  * Returns XLAT_N_DROPS; or XLAT_DROP_ICMP_INNER with 'err->quote' NULL if
  * there is no packet of the same family inside whose headers can be read; or
@@ -38,11 +38,12 @@ struct xlat_icmp_error {
  * valid nevertheless. */
 enum xlat_drop xlat_icmp_error_read(const struct pk *pk,
                                     const struct pk_info *info,
+                                    uint8_t to,
                                     const struct xlat_settings *set,
                                     struct xlat_icmp_error *err);
 
-/* Translates 'pk', of which '*err' was read, into the other family: the packet
- * inside as 'inner' says, the rest as 'outer' says.  'ip_id' is as for
+/* Translates 'pk', of which '*err' was read: the packet inside as 'inner'
+ * says, the rest as 'outer' says.  'ip_id' is as for
  * xlat_rewrite_apply().
  *
  * Returns XLAT_N_DROPS; or XLAT_DROP_NO_HEADROOM, or XLAT_DROP_ICMP_INNER (one

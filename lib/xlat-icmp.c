@@ -139,6 +139,17 @@ xlat_icmp_64(const uint8_t *icmp, const struct xlat_settings *set,
     }
 }
 
+void
+xlat_icmp_44(const uint8_t *icmp, struct xlat_icmp *out)
+{
+    *out = (struct xlat_icmp) {
+        .type = icmp[0],
+        .code = icmp[1],
+        .has_length = true,
+        .rest = ntohl(pk_get32(icmp + 4)) & ~(UINT32_C(0xff) << 16),
+    };
+}
+
 uint32_t
 xlat_icmp_get_length(uint8_t family, const uint8_t *icmp)
 {

@@ -37,6 +37,10 @@ enum xlat_drop xlat_icmp_64(const uint8_t *icmp,
                             const struct xlat_settings *set,
                             struct xlat_icmp *out);
 
+/* Reads the header of the known error at 'icmp', of IPv4, which it is to
+ * remain. */
+void xlat_icmp_44(const uint8_t *icmp, struct xlat_icmp *out);
+
 /* Returns the length in bytes of the padded quote according to the length
  * attribute (RFC 4884, 4) of the ICMP error at 'icmp', 0 if it has none. */
 uint32_t xlat_icmp_get_length(uint8_t family, const uint8_t *icmp);

@@ -28,10 +28,49 @@ struct xlat_way {
     struct pk_info info;         /* Of 'job->pk'. */
     uint32_t param;              /* With a reason to drop the packet: what the
                                   * ICMP error says besides (MTU, pointer). */
+    bool silent;                 /* No ICMP error. */
+    bool held;                   /* Dropped, but there is a copy of it. */
 };
 
-/* xlat-siit.c: takes 'way->job' through its siit zone, whatever it is. */
+/* xlat-siit.c, nat64-run.c: take 'way->job' through its siit or stateful zone,
+ * whatever it is. */
 void xlat_siit_run(struct xlat_way *way);
+void nat64_run_one(struct xlat_way *way);
+
+/* nat64-held.c: what xlat_take_held() does for 'ticket' of the stateful
+ * zone. */
+size_t nat64_take_held(const struct xlat_zone *, uint32_t ticket, void *buf,
+                       size_t size);
+
+/* xlat-run.c: takes 'job' along the long way, and counts it. */
+void xlat_run_one(const struct xlat_zone *, struct xlat_ctx *,
+                  struct xlat_tally *, struct xlat_job *job);
+
+/* nat64-run.c: replaces '*src', the destination of the IPv4 packet of 'way',
+ * by an address of the stateful zone's pool4, unless it is one. */
+void nat64_choose_source(struct xlat_way *way, union pk_addr *src);
+
+/* nat64-fast.c: takes the 'n' packets of 'jobs', XLAT_BATCH at most, through
+ * the stateful zone, and counts them. */
+void nat64_batch(const struct xlat_zone *, struct xlat_ctx *,
+                 struct xlat_tally *, struct xlat_job *jobs, size_t n);
+
+/* xlat-way.c: the reason to drop a packet of which pk_parse() said 'result',
+ * XLAT_N_DROPS if none. */
+enum xlat_drop xlat_way_parse_drop(enum pk_parse_result result);
+
+/* xlat-way.c: whether the packet of 'way' is an ICMP error of a type that can
+ * be translated. */
+bool xlat_way_is_known_error(const struct xlat_way *way);
+
+/* xlat-way.c: makes '*rw' the rewrite from 'from' to 'to' of a packet of the
+ * zone, without addresses. */
+void xlat_way_init_rewrite(const struct xlat_way *way, uint8_t from,
+                           uint8_t to, struct xlat_rewrite *rw);
+
+/* xlat-way.c: translates the packet of 'way' by 'rw', which has no delta
+ * yet. */
+enum xlat_drop xlat_way_apply(struct xlat_way *way, struct xlat_rewrite *rw);
 
 /* xlat-46.c, xlat-64.c: decide whether the packet of 'way', no ICMP error, may
  * go on as 'rw' says (RFC 7915, 4 and 5), and prepare it: segment size,
@@ -45,6 +84,9 @@ enum xlat_drop xlat_64_prepare(struct xlat_way *way,
                                const struct xlat_rewrite *rw);
 enum xlat_drop xlat_46_prepare_ttl(struct xlat_way *way);
 enum xlat_drop xlat_64_prepare_ttl(struct xlat_way *way);
+
+/* xlat-44.c: likewise, from IPv4 to IPv4. */
+enum xlat_drop xlat_44_prepare(struct xlat_way *way);
 
 /* xlat-l4.c: what both directions demand of the transport header: that it is
  * there, that ICMP is an unfragmented query, and that a UDP checksum of zero

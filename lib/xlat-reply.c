@@ -24,6 +24,15 @@
 /* Precedence "internetwork control" (RFC 1812, 4.3.2.5). */
 #define REPLY_TOS4 0xc0
 
+/* No port or slot is left: host or address unreachable. */
+#define NO_ROOM                                                  \
+    { ICMP_DEST_UNREACH, ICMP_HOST_UNREACH,                      \
+      ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADDR }
+
+#define PROHIBITED                                               \
+    { ICMP_DEST_UNREACH, ICMP_PKT_FILTERED,                      \
+      ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN }
+
 /* Type and code for the reasons about which an error is sent; a type of 0
  * stands for none in either family.  Where RFC 7915 has nothing more specific,
  * "administratively prohibited".  Everything else ends in silence. */
@@ -34,11 +43,21 @@ static const struct {
     [XLAT_DROP_AH] = { 0, 0, ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN },
     [XLAT_DROP_BAD_EXT_HDR] = { 0, 0,
                                 ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN },
-    [XLAT_DROP_DENIED] = { ICMP_DEST_UNREACH, ICMP_PKT_FILTERED,
-                           ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_ADMIN },
+    [XLAT_DROP_DENIED] = PROHIBITED,
+    [XLAT_DROP_FILTERED] = { ICMP_DEST_UNREACH, ICMP_PKT_FILTERED, 0, 0 },
+    [XLAT_DROP_MAX_PORTS] = NO_ROOM,
+    [XLAT_DROP_NO_BINDING] = { ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, 0, 0 },
+    [XLAT_DROP_NO_PORT] = NO_ROOM,
+    [XLAT_DROP_PROTO] = { ICMP_DEST_UNREACH, ICMP_PROT_UNREACH,
+                          ICMP6_DST_UNREACH, ICMP6_DST_UNREACH_NOPORT },
     [XLAT_DROP_ROUTING_HDR] = { 0, 0,
                                 ICMP6_PARAM_PROB, ICMP6_PARAMPROB_HEADER },
     [XLAT_DROP_SOURCE_ROUTE] = { ICMP_DEST_UNREACH, ICMP_SR_FAILED, 0, 0 },
+    [XLAT_DROP_STORED_SYN] = { ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, 0, 0 },
+    [XLAT_DROP_SUBSCRIBER_PORTS] = PROHIBITED,
+    [XLAT_DROP_SUBSCRIBER_RATE] = PROHIBITED,
+    [XLAT_DROP_SUBSCRIBER_SESSIONS] = PROHIBITED,
+    [XLAT_DROP_TABLE_FULL] = NO_ROOM,
     [XLAT_DROP_TOO_BIG] = { ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED,
                             ICMP6_PACKET_TOO_BIG, 0 },
     [XLAT_DROP_TTL] = { ICMP_TIME_EXCEEDED, ICMP_EXC_TTL,
@@ -69,7 +88,7 @@ xlat_reply_or_drop(struct xlat_way *way, enum xlat_drop drop)
     };
 
     xlat_drop(job, drop);
-    if (!hdr.type || !may_reply(way)
+    if (way->silent || !hdr.type || !may_reply(way)
         || job->pk.headroom < hdrs_bytes(way->info.family)) {
         return;
     }
@@ -194,6 +213,8 @@ choose_source(struct xlat_way *way, union pk_addr *src)
     if (xlat_addr_own_source(way->zone, &way->ctx->rng, way->info.family,
                              &own)) {
         *src = own;
+    } else if (way->zone->stateful && way->info.family == 4) {
+        nat64_choose_source(way, src);
     }
 }
 

@@ -83,7 +83,7 @@ xlat_rewrite_write_ip(const struct xlat_rewrite *rw,
                       const struct pk_info *info, uint8_t *l4,
                       uint32_t l4_bytes, uint16_t ip_id, bool dont_frag)
 {
-    uint32_t hdr_bytes = xlat_rewrite_hdr_bytes(rw, info);
+    uint32_t hdr_bytes = xlat_rewrite_new_hdr_bytes(rw, info);
     uint8_t *ip = l4 - hdr_bytes;
     uint8_t tos = rw->flags & XLAT_RW_TOS_SET ? rw->tos : info->tos;
     uint8_t ttl = info->ttl - !!(rw->flags & XLAT_RW_TTL_DEC);

@@ -72,6 +72,14 @@ xlat_rewrite_hdr_bytes(const struct xlat_rewrite *rw,
     }
 }
 
+/* Likewise, of what xlat_rewrite_write_ip() writes: without options. */
+static inline uint32_t
+xlat_rewrite_new_hdr_bytes(const struct xlat_rewrite *rw,
+                           const struct pk_info *info)
+{
+    return rw->to == 4 ? PK_IP4_HDR_BYTES : xlat_rewrite_hdr_bytes(rw, info);
+}
+
 /* Carries out 'rw' on 'pk', a packet of family 'rw->from' that 'info'
  * describes.  It may also be the packet inside an ICMP error, cut short
  * anywhere behind its IP headers (pk_parse() with PK_PARSE_QUOTE): what is
@@ -95,10 +103,10 @@ enum xlat_drop xlat_rewrite_apply(const struct xlat_rewrite *rw,
 
 /* Writes the IP headers that 'rw' makes of those in 'info' directly in front
  * of 'l4', where 'l4_bytes' (more, if 'l4' is a quote cut short, than are
- * there) follow, and returns their beginning.  Families differ.  An IPv4
- * header made from a packet that is no fragment gets DF if 'dont_frag',
- * otherwise 'ip_id'.  The building block of xlat_rewrite_apply() for ICMP
- * errors. */
+ * there) follow, and returns their beginning.  One of the families is IPv4.
+ * An IPv4 header made from a packet that is no fragment gets DF if
+ * 'dont_frag', otherwise 'ip_id'.  The building block of xlat_rewrite_apply()
+ * for ICMP errors. */
 uint8_t *xlat_rewrite_write_ip(const struct xlat_rewrite *rw,
                                const struct pk_info *info, uint8_t *l4,
                                uint32_t l4_bytes, uint16_t ip_id,

@@ -36,6 +36,14 @@ xlat_run(const struct xlat_zone *zone, struct xlat_ctx *ctx,
     }
 }
 
+size_t
+xlat_take_held(const struct xlat_zone *zone, const struct xlat_job *job,
+               void *buf, size_t size)
+{
+    return (zone->stateful && job->verdict == XLAT_TRANSLATED
+            ? nat64_take_held(zone, job->held, buf, size) : 0);
+}
+
 static void
 run_batch(const struct xlat_zone *zone, struct xlat_ctx *ctx,
           struct xlat_job *jobs, size_t n)
@@ -43,19 +51,26 @@ run_batch(const struct xlat_zone *zone, struct xlat_ctx *ctx,
     struct xlat_tally tally;
 
     xlat_tally_begin(&tally);
-    if (zone->kind == XLAT_KIND_SIIT) {
+    switch (zone->kind) {
+    case XLAT_KIND_SIIT:
         siit_batch(zone, ctx, &tally, jobs, n);
-    } else {
+        break;
+    case XLAT_KIND_NAT64:
+    case XLAT_KIND_NAT44:
+        nat64_batch(zone, ctx, &tally, jobs, n);
+        break;
+    case XLAT_KIND_ILA:
+    default:
         ila_run(zone, ctx, &tally, jobs, n);
+        break;
     }
     if (!ctx->dry_run) {
         xlat_stats_add(zone->stats, ctx->thread, &tally);
     }
 }
 
-/* Takes 'job' along the long way. */
-static void
-run_one(const struct xlat_zone *zone, struct xlat_ctx *ctx,
+void
+xlat_run_one(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         struct xlat_tally *tally, struct xlat_job *job)
 {
     uint8_t from = job->pk.len ? job->pk.data[0] >> 4 : 0;
@@ -66,7 +81,11 @@ run_one(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         .job = job,
     };
 
-    xlat_siit_run(&way);
+    if (zone->kind == XLAT_KIND_SIIT) {
+        xlat_siit_run(&way);
+    } else {
+        nat64_run_one(&way);
+    }
     xlat_tally_job(tally, job, from);
 }
 
@@ -101,7 +120,7 @@ siit_staged(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         const struct xlat_addr *addr = &addrs[i];
 
         if (!addr->ip || addr->drop != XLAT_OK || addr->from == addr->to) {
-            run_one(zone, ctx, tally, &jobs[i]);
+            xlat_run_one(zone, ctx, tally, &jobs[i]);
             continue;
         }
         if (addr->from == 4) {
@@ -164,7 +183,7 @@ siit_at_once(const struct xlat_zone *zone, struct xlat_ctx *ctx,
         n_from[from]++;
         jobs[i].verdict = XLAT_TRANSLATED;
         if (!from) {
-            run_one(zone, ctx, tally, &jobs[i]);
+            xlat_run_one(zone, ctx, tally, &jobs[i]);
         }
     }
     tally->translated_46 += n_from[4];

@@ -23,6 +23,7 @@ typedef bool setter(struct xlat_settings *, const char *value);
 
 static setter set_icmp_source4;
 static setter set_icmp_source6;
+static setter set_share;
 static setter set_tos_override;
 
 struct option {
@@ -147,7 +148,10 @@ set(const struct option *o, struct xlat_settings *settings, const char *value)
     return false;
 }
 
-_Static_assert(sizeof(enum xlat_hairpin) == sizeof(unsigned int)
+_Static_assert(sizeof(enum xlat_filtering) == sizeof(unsigned int)
+               && sizeof(enum xlat_hairpin) == sizeof(unsigned int)
+               && sizeof(enum xlat_log) == sizeof(unsigned int)
+               && sizeof(enum xlat_mapping) == sizeof(unsigned int)
                && sizeof(enum xlat_miss) == sizeof(unsigned int)
                && sizeof(enum xlat_udp_zero) == sizeof(unsigned int),
                "set() copies enumerations as unsigned int");
@@ -175,6 +179,28 @@ set_icmp_source6(struct xlat_settings *settings, const char *value)
         return false;
     }
     xlat_ip6_store(address.ip, &settings->icmp_source6);
+    return true;
+}
+
+/* "K/N", K below N. */
+static bool
+set_share(struct xlat_settings *settings, const char *value)
+{
+    size_t n = strcspn(value, "/");
+    char first[5];
+    uint64_t share, n_shares;
+
+    if (n >= sizeof first || !value[n]) {
+        return false;
+    }
+    memcpy(first, value, n);
+    first[n] = '\0';
+    if (!xlat_uint_parse(value + n + 1, 1, 1024, &n_shares)
+        || !xlat_uint_parse(first, 0, n_shares - 1, &share)) {
+        return false;
+    }
+    settings->share = share;
+    settings->n_shares = n_shares;
     return true;
 }
 

@@ -28,6 +28,24 @@ enum xlat_miss {
     XLAT_MISS_PASS,
 };
 
+enum xlat_mapping {
+    XLAT_MAPPING_ENDPOINT_INDEPENDENT,
+    XLAT_MAPPING_PER_FLOW,
+};
+
+enum xlat_filtering {
+    XLAT_FILTERING_ENDPOINT_INDEPENDENT,
+    XLAT_FILTERING_ADDRESS_DEPENDENT,
+};
+
+/* What a session log has, each with all before it. */
+enum xlat_log {
+    XLAT_LOG_NONE,
+    XLAT_LOG_BLOCKS,
+    XLAT_LOG_BINDINGS,
+    XLAT_LOG_SESSIONS,
+};
+
 struct xlat_settings {
     uint32_t mtu4;               /* IPv4 side's MTU, bytes. */
     uint32_t mtu6;               /* IPv6 side's MTU, bytes. */
@@ -49,6 +67,35 @@ struct xlat_settings {
                                   * pool4 address, or else the destination of
                                   * the packet that it is about. */
     struct in6_addr icmp_source6; /* Likewise, ICMPv6. */
+
+    /* Stateful zones. */
+    enum xlat_mapping mapping;
+    enum xlat_filtering filtering;
+    uint32_t max_sessions;
+    uint32_t fragments_held;
+    uint32_t max_ports;          /* 0: no limit, as those that follow. */
+    uint32_t session_rate;
+    uint32_t subscriber_sessions;
+    uint32_t subscriber_ports;
+    uint32_t subscriber_rate;
+    uint32_t subscriber_prefix6;
+    uint32_t max_subscribers;
+    uint32_t port_block_size;
+    uint32_t port_blocks;
+    enum xlat_log log;
+    uint32_t log_rate;           /* Lines a second. */
+    uint32_t share;              /* Of pool4's ports, and of how many: see */
+    uint32_t n_shares;           /* nat64-ports.h. */
+    uint32_t port_reuse_delay;   /* Seconds, as are those that follow. */
+    uint32_t fragment_timeout;
+    uint32_t udp_timeout;
+    uint32_t icmp_timeout;
+    uint32_t tcp_established_timeout;
+    uint32_t tcp_transitory_timeout;
+    uint32_t tcp_incoming_syn_timeout;
+    uint32_t stored_syns;        /* How many, 0 for none. */
+    bool tcp_probe;              /* Hosts inside are asked whether connections
+                                  * without packets still exist. */
 };
 
 /* Sets all to their defaults. */

@@ -11,8 +11,6 @@
 #include "xlat-icmp-error.h"
 #include "xlat-private.h"
 
-static enum xlat_drop drop_of_parse(enum pk_parse_result);
-static bool is_known_error(const struct xlat_way *);
 static enum xlat_drop run_packet(struct xlat_way *, enum pk_parse_result);
 static enum xlat_drop run_error(struct xlat_way *);
 
@@ -26,8 +24,8 @@ xlat_siit_run(struct xlat_way *way)
 
     result = pk_parse(pk->data, pk->len, flags, &way->info);
     if (result && result < PK_BAD_EXT) {
-        drop = drop_of_parse(result);
-    } else if (!result && is_known_error(way)) {
+        drop = xlat_way_parse_drop(result);
+    } else if (!result && xlat_way_is_known_error(way)) {
         drop = run_error(way);
     } else {
         drop = run_packet(way, result);
@@ -43,37 +41,13 @@ xlat_siit_run(struct xlat_way *way)
     }
 }
 
+/* Reads the packet anew between the two halves of a hairpin (RFC 7757,
+ * 4.2.2).  It is one of ours. */
 static enum xlat_drop
-drop_of_parse(enum pk_parse_result result)
+reread(struct xlat_way *way)
 {
-    switch (result) {
-    case PK_OK:
-        return XLAT_OK;
-    case PK_NOT_IP:
-        return XLAT_DROP_NOT_IP;
-    case PK_TRUNCATED:
-        return XLAT_DROP_TRUNCATED;
-    case PK_BAD_EXT:
-        return XLAT_DROP_BAD_EXT_HDR;
-    case PK_BAD_AH:
-        return XLAT_DROP_AH;
-    case PK_BAD_ROUTING:
-        return XLAT_DROP_ROUTING_HDR;
-    case PK_BAD_HDR:
-    default:
-        return XLAT_DROP_BAD_HDR;
-    }
-}
-
-static bool
-is_known_error(const struct xlat_way *way)
-{
-    const struct pk_info *info = &way->info;
-
-    return (xlat_is_icmp(info) && !xlat_is_cut(info)
-            && pk_l4_bytes(info) >= PK_ICMP_HDR_BYTES
-            && xlat_icmp_is_known_error(info->family,
-                                        way->job->pk.data[info->l4_ofs]));
+    return xlat_way_parse_drop(pk_parse(way->job->pk.data, way->job->pk.len,
+                                  PK_PARSE_CSUM_OK, &way->info));
 }
 
 /* Makes '*rw' the rewrite from 'from' to 'to' of a packet of the zone. */
@@ -81,47 +55,11 @@ static void
 make_rewrite(const struct xlat_way *way, uint8_t from, uint8_t to,
              const struct xlat_addr *addr, struct xlat_rewrite *rw)
 {
-    const struct xlat_settings *set = &way->zone->set;
-
-    *rw = (struct xlat_rewrite) {
-        .from = from,
-        .to = to,
-        .flags = XLAT_RW_SRC | XLAT_RW_DST,
-    };
+    xlat_way_init_rewrite(way, from, to, rw);
     if (addr) {
         rw->src = addr->src;
         rw->dst = addr->dst;
     }
-    if (to == 4 && set->tos_override >= 0) {
-        rw->flags |= XLAT_RW_TOS_SET;
-        rw->tos = set->tos_override;
-    } else if (to == 6 && set->reset_traffic_class) {
-        rw->flags |= XLAT_RW_TOS_SET;
-    }
-}
-
-/* Translates the packet of 'way' by 'rw', which has no delta yet. */
-static enum xlat_drop
-apply(struct xlat_way *way, struct xlat_rewrite *rw)
-{
-    struct pk *pk = &way->job->pk;
-    uint16_t ip_id = xlat_rng_next(&way->ctx->rng);
-
-    xlat_l4_fill_csum(way);
-    xlat_rewrite_set_delta(rw, pk->data, &way->info);
-    if (rw->to == 4) {
-        pk->frag_id = way->info.is_frag ? way->info.frag_id & 0xffff : ip_id;
-    }
-    return xlat_rewrite_apply(rw, pk, &way->info, ip_id);
-}
-
-/* Reads the packet anew between the two halves of a hairpin (RFC 7757,
- * 4.2.2).  It is one of ours. */
-static enum xlat_drop
-reread(struct xlat_way *way)
-{
-    return drop_of_parse(pk_parse(way->job->pk.data, way->job->pk.len,
-                                  PK_PARSE_CSUM_OK, &way->info));
 }
 
 /* IPv6 to IPv6 by way of IPv4.  No MTU of the IPv4 side matters, and the hop
@@ -149,13 +87,13 @@ hairpin(struct xlat_way *way, const struct xlat_addr *addr)
 
     make_rewrite(way, 6, 4, NULL, &rw);
     rw.flags |= XLAT_RW_TTL_DEC;
-    drop = apply(way, &rw);
+    drop = xlat_way_apply(way, &rw);
     if (drop == XLAT_OK) {
         drop = reread(way);
     }
     if (drop == XLAT_OK) {
         make_rewrite(way, 4, 6, addr, &rw);
-        drop = apply(way, &rw);
+        drop = xlat_way_apply(way, &rw);
     }
     return drop;
 }
@@ -176,7 +114,7 @@ run_packet(struct xlat_way *way, enum pk_parse_result result)
         return addr.drop;
     } else if (result) {
         way->param = result == PK_BAD_ROUTING ? way->info.bad_ofs : 0;
-        return drop_of_parse(result);
+        return xlat_way_parse_drop(result);
     } else if (addr.from == addr.to) {
         return hairpin(way, &addr);
     }
@@ -184,7 +122,7 @@ run_packet(struct xlat_way *way, enum pk_parse_result result)
     rw.flags |= XLAT_RW_TTL_DEC;
     drop = (rw.to == 6 ? xlat_46_prepare(way, &rw)
                        : xlat_64_prepare(way, &rw));
-    return drop == XLAT_OK ? apply(way, &rw) : drop;
+    return drop == XLAT_OK ? xlat_way_apply(way, &rw) : drop;
 }
 
 /* Translates the ICMP error of 'way', of which 'err' was read, from 'from' to
@@ -217,7 +155,7 @@ hairpin_error(struct xlat_way *way, const struct xlat_addr *outer,
     uint32_t l4_bytes;
 
     set.mtu4 = UINT16_MAX;
-    drop = xlat_icmp_error_read(&way->job->pk, &way->info, &set, &err);
+    drop = xlat_icmp_error_read(&way->job->pk, &way->info, 4, &set, &err);
     if (drop == XLAT_OK) {
         drop = apply_error(way, 6, 4, NULL, NULL, &set, &err,
                            XLAT_RW_TTL_DEC);
@@ -228,7 +166,7 @@ hairpin_error(struct xlat_way *way, const struct xlat_addr *outer,
     l4_bytes = pk_l4_bytes(&err.inner);
     drop = reread(way);
     if (drop == XLAT_OK) {
-        drop = xlat_icmp_error_read(&way->job->pk, &way->info, &set, &err);
+        drop = xlat_icmp_error_read(&way->job->pk, &way->info, 6, &set, &err);
     }
     if (drop != XLAT_OK) {
         return drop;
@@ -246,7 +184,8 @@ run_error(struct xlat_way *way)
 {
     struct pk *pk = &way->job->pk;
     struct xlat_icmp_error err;
-    enum xlat_drop drop = xlat_icmp_error_read(pk, &way->info,
+    uint8_t to = way->info.family == 4 ? 6 : 4;
+    enum xlat_drop drop = xlat_icmp_error_read(pk, &way->info, to,
                                                &way->zone->set, &err);
     struct xlat_addr outer = { .ip = pk->data, .from = way->info.family };
     struct xlat_addr inner = { .ip = err.quote, .from = way->info.family };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xlat-tokens.h"
+
 struct thread_counters {
     struct xlat_counters c;
 } __attribute__((aligned(64)));
@@ -72,12 +74,12 @@ ip_version(const struct pk *pk)
 static void
 tally_translated(struct xlat_tally *t, const struct pk *pk, uint8_t from)
 {
-    if (from == 4) {
-        t->translated_46++;
-    } else if (ip_version(pk) == 4) {
-        t->translated_64++;
+    if (ip_version(pk) == 4) {
+        t->translated_44 += from == 4;
+        t->translated_64 += from == 6;
     } else {
-        t->translated_66++;
+        t->translated_46 += from == 4;
+        t->translated_66 += from == 6;
     }
     t->fragmented += pk->frag_mtu != 0;
 }
@@ -100,6 +102,7 @@ tally_untranslated(struct xlat_tally *t, const struct xlat_job *job)
     case XLAT_DROPPED:
         t->drops[job->drop]++;
         break;
+    case XLAT_HELD:
     case XLAT_TRANSLATED:
         assert(!"xlat_tally_job() has counted these");
     }
@@ -110,6 +113,9 @@ xlat_tally_job(struct xlat_tally *t, const struct xlat_job *job, uint8_t from)
 {
     if (job->verdict == XLAT_TRANSLATED) {
         tally_translated(t, &job->pk, from);
+    } else if (job->verdict == XLAT_HELD) {
+        t->packets--;
+        t->bytes -= job->pk.len;
     } else {
         tally_untranslated(t, job);
     }
@@ -132,8 +138,9 @@ xlat_stats_add(struct xlat_stats *stats, unsigned int thread,
 
     add(&c->packets, t->packets, thread);
     add(&c->bytes, t->bytes, thread);
-    add(&c->translated, t->translated_46 + t->translated_64
-                        + t->translated_66, thread);
+    add(&c->translated, t->translated_44 + t->translated_46
+                        + t->translated_64 + t->translated_66, thread);
+    add(&c->translated_44, t->translated_44, thread);
     add(&c->translated_46, t->translated_46, thread);
     add(&c->translated_64, t->translated_64, thread);
     add(&c->translated_66, t->translated_66, thread);
@@ -149,38 +156,30 @@ xlat_stats_add(struct xlat_stats *stats, unsigned int thread,
     }
 }
 
-/* The generic cell rate algorithm: one word of state holds the time at which
- * a bucket of tokens would be full again. */
+void
+xlat_stats_add_drops(struct xlat_stats *stats, unsigned int thread,
+                     enum xlat_drop drop, uint32_t n, uint64_t bytes)
+{
+    struct xlat_counters *c = &stats->threads[thread].c;
+
+    xlat_count(&c->packets, n, thread);
+    xlat_count(&c->bytes, bytes, thread);
+    xlat_count(&c->drops[drop], n, thread);
+}
+
+void
+xlat_stats_sent(struct xlat_stats *stats, bool is_probe)
+{
+    struct xlat_counters *c = &stats->threads[0].c;
+
+    xlat_count(is_probe ? &c->probes_sent : &c->syns_answered, 1, 0);
+}
+
 bool
 xlat_stats_take_token(struct xlat_stats *stats,
                       const struct xlat_settings *settings, uint64_t now_us,
                       bool dry_run)
 {
-    if (!settings->icmp_error_rate || !settings->icmp_error_burst) {
-        return false;
-    }
-
-    uint64_t now = now_us * 1000;
-    uint64_t cost = UINT64_C(1000000000) / settings->icmp_error_rate;
-    uint64_t full = now + cost * settings->icmp_error_burst;
-    uint64_t old = __atomic_load_n(&stats->tat_ns, __ATOMIC_RELAXED);
-
-    for (;;) {
-        uint64_t tat = old > now ? old : now;
-
-        /* Only a clock that went back leads beyond 'full'; take no more than
-         * one burst's time to forget it. */
-        if (tat > full) {
-            tat = full;
-        }
-        bool leave = tat + cost <= full;
-        if (dry_run) {
-            return leave;
-        }
-        if (__atomic_compare_exchange_n(&stats->tat_ns, &old,
-                                        tat + (leave ? cost : 0), true,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            return leave;
-        }
-    }
+    return xlat_tokens_take(&stats->tat_ns, settings->icmp_error_rate,
+                            settings->icmp_error_burst, now_us, dry_run);
 }

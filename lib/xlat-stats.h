@@ -36,6 +36,7 @@ struct xlat_tally {
     uint64_t bytes;
     uint32_t packets;
     uint32_t n_untranslated;
+    uint32_t translated_44;
     uint32_t translated_46;
     uint32_t translated_64;
     uint32_t translated_66;
@@ -55,13 +56,18 @@ xlat_tally_begin(struct xlat_tally *tally)
 }
 
 /* Counts what became of one packet, whose IP version was 'from': all but that
- * there was one, and its bytes. */
+ * there was one, and its bytes.  One that is held has not been there yet. */
 void xlat_tally_job(struct xlat_tally *, const struct xlat_job *,
                     uint8_t from);
 
 /* Adds a finished tally to the counters of 'thread' in 'stats'. */
 void xlat_stats_add(struct xlat_stats *stats, unsigned int thread,
                     const struct xlat_tally *);
+
+/* Counts 'n' packets of 'bytes' together in 'stats' that 'thread' has dropped
+ * because of 'drop', and that no tally has. */
+void xlat_stats_add_drops(struct xlat_stats *stats, unsigned int thread,
+                          enum xlat_drop drop, uint32_t n, uint64_t bytes);
 
 /* Adds 'n' to a counter of 'thread'.  A locked addition costs more than the
  * translation of a packet. */
@@ -75,6 +81,10 @@ xlat_count(uint64_t *counter, uint64_t n, unsigned int thread)
         __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
     }
 }
+
+/* Counts a packet that a stateful zone has sent of its own accord: a probe, or
+ * an ICMP error about a SYN.  Any thread. */
+void xlat_stats_sent(struct xlat_stats *, bool is_probe);
 
 /* Takes leave to make one ICMP error at 'now_us': icmp-error-rate a second,
  * icmp-error-burst at once.  Lock-free.  With 'dry_run', only says whether

@@ -11,14 +11,19 @@
 #include "xlat-zone.h"
 
 struct ila_map;
+struct nat64_view;
 
-/* Immutable, but for what 'stats' and the counters in 'ila' point to. */
+/* Immutable, but for what 'stats', 'stateful' and the counters in 'ila' point
+ * to. */
 struct xlat_zone {
     struct xlat_settings set;
     enum xlat_kind kind;
     uint32_t number;
-    struct xlat_addr_map addrs;      /* siit. */
+    struct xlat_addr_map addrs;      /* siit; of stateful zones, without
+                                      * pool4. */
     struct ila_map *ila;             /* ila. */
+    struct nat64_view *stateful;     /* nat64, nat44. */
+    char *log_to;
     struct xlat_stats *stats;        /* Shared with other snapshots. */
 };
 

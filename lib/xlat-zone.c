@@ -9,6 +9,7 @@
 
 #include "ila-map.h"
 #include "ila-stats.h"
+#include "nat64-zone.h"
 #include "xlat-conf-private.h"
 #include "xlat-special.h"
 #include "xlat-text.h"
@@ -16,6 +17,8 @@
 
 static int compile_siit(struct xlat_zone *, const struct xlat_conf *,
                         char **errorp);
+static int compile_nat64(struct xlat_zone *, const struct xlat_conf *,
+                         const struct xlat_zone *prev, char **errorp);
 static int compile_ila(struct xlat_zone *, const struct xlat_conf *,
                        const struct xlat_zone *prev, char **errorp);
 
@@ -32,13 +35,24 @@ compile(struct xlat_zone *zone, const struct xlat_conf *conf,
     xlat_pool_init(&zone->addrs.pool4);
     xlat_deny_init(&zone->addrs.deny);
 
+    zone->log_to = strdup(conf->log_to ? conf->log_to : "syslog");
+    if (!zone->log_to) {
+        return ENOMEM;
+    }
     zone->stats = prev ? xlat_stats_ref(prev->stats) : xlat_stats_create();
     if (!zone->stats) {
         return ENOMEM;
     }
-    return zone->kind == XLAT_KIND_SIIT
-           ? compile_siit(zone, conf, errorp)
-           : compile_ila(zone, conf, prev, errorp);
+    switch (zone->kind) {
+    case XLAT_KIND_SIIT:
+        return compile_siit(zone, conf, errorp);
+    case XLAT_KIND_NAT64:
+    case XLAT_KIND_NAT44:
+        return compile_nat64(zone, conf, prev, errorp);
+    case XLAT_KIND_ILA:
+    default:
+        return compile_ila(zone, conf, prev, errorp);
+    }
 }
 
 int
@@ -70,7 +84,9 @@ xlat_zone_destroy(struct xlat_zone *zone)
         xlat_pool_destroy(&zone->addrs.pool4);
         xlat_deny_destroy(&zone->addrs.deny);
         ila_map_destroy(zone->ila);
+        nat64_view_destroy(zone);
         xlat_stats_unref(zone->stats);
+        free(zone->log_to);
         free(zone);
     }
 }
@@ -85,6 +101,25 @@ uint32_t
 xlat_zone_number(const struct xlat_zone *zone)
 {
     return zone->number;
+}
+
+bool
+xlat_zone_is_stateful(const struct xlat_zone *zone)
+{
+    return zone->stateful != NULL;
+}
+
+const char *
+xlat_zone_log_to(const struct xlat_zone *zone)
+{
+    return zone->stateful && zone->set.log != XLAT_LOG_NONE ? zone->log_to
+                                                            : NULL;
+}
+
+uint32_t
+xlat_zone_log_rate(const struct xlat_zone *zone)
+{
+    return zone->set.log_rate;
 }
 
 void
@@ -199,6 +234,9 @@ check_siit(const struct xlat_conf *conf)
 {
     if (conf->n_mappings || conf->mapping_file) {
         return xlat_error("a siit zone has no ILA mappings");
+    }
+    if (conf->n_bibs) {
+        return xlat_error("a siit zone has no bindings");
     }
     for (size_t i = 0; i < conf->n_pool4; i++) {
         if (conf->pool4[i].has_ports) {
@@ -336,6 +374,24 @@ compile_siit(struct xlat_zone *zone, const struct xlat_conf *conf,
     return error;
 }
 
+static int
+compile_nat64(struct xlat_zone *zone, const struct xlat_conf *conf,
+              const struct xlat_zone *prev, char **errorp)
+{
+    int error = invalid(errorp, check_pool6(conf));
+
+    if (!error) {
+        error = compile_pool6(&zone->addrs, conf, errorp);
+    }
+    if (!error) {
+        zone->addrs.pool6_first = true;
+        zone->addrs.fast = (zone->kind == XLAT_KIND_NAT44
+                            ? !conf->deny.n : is_fast(zone, conf));
+        error = xlat_deny_copy(&zone->addrs.deny, &conf->deny);
+    }
+    return error ? error : nat64_compile(zone, conf, prev, errorp);
+}
+
 /* Returns a sentence if 'conf' has what an ila zone cannot have. */
 static char *
 check_ila(const struct xlat_conf *conf)
@@ -345,6 +401,9 @@ check_ila(const struct xlat_conf *conf)
     }
     if (conf->n_pool4) {
         return xlat_error("an ila zone has no pool4");
+    }
+    if (conf->n_bibs) {
+        return xlat_error("an ila zone has no bindings");
     }
     if (!conf->n_pool6) {
         return xlat_error("an ila zone needs a SIR prefix in pool6");

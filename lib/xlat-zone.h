@@ -20,6 +20,8 @@ struct xlat_conf;                  /* xlat-conf.h */
 enum xlat_kind {
     XLAT_KIND_SIIT,
     XLAT_KIND_ILA,
+    XLAT_KIND_NAT64,
+    XLAT_KIND_NAT44,
 };
 
 /* Compiles 'conf' into '*zonep'.  'prev', which may be null, is the zone that
@@ -37,15 +39,24 @@ void xlat_zone_destroy(struct xlat_zone *);
 enum xlat_kind xlat_zone_kind(const struct xlat_zone *);
 uint32_t xlat_zone_number(const struct xlat_zone *);
 
+/* Returns whether the zone keeps sessions, so that nat64.h is about it. */
+bool xlat_zone_is_stateful(const struct xlat_zone *);
+
+/* Returns where the zone's session log goes (xlat-log.h), or NULL if it has
+ * none; and how many lines that may have in a second. */
+const char *xlat_zone_log_to(const struct xlat_zone *);
+uint32_t xlat_zone_log_rate(const struct xlat_zone *);
+
 /* A copy of a zone's counters.
  * packets == translated + replies + passed + sum of drops[], once no thread
- * is inside xlat_run().  A reply's reason is counted in 'reply_reasons', not
- * in 'drops'. */
+ * is inside xlat_run(); fragments that are held are in none of them yet.  A
+ * reply's reason is counted in 'reply_reasons', not in 'drops'. */
 struct xlat_counters {
     uint64_t packets;
     uint64_t bytes;                /* IP bytes, before translation. */
     uint64_t translated;
-    uint64_t translated_46;        /* Of these, IPv4 to IPv6, ... */
+    uint64_t translated_44;        /* Of these, IPv4 to IPv4, ... */
+    uint64_t translated_46;        /* ... IPv4 to IPv6, ... */
     uint64_t translated_64;        /* ... IPv6 to IPv4, ... */
     uint64_t translated_66;        /* ... IPv6 to IPv6 (hairpin, ILA). */
     uint64_t fragmented;           /* Of these, to be sent as fragments. */
@@ -53,6 +64,9 @@ struct xlat_counters {
     uint64_t replies;
     uint64_t replies_limited;      /* Errors not made, for the rate limit;
                                     * their packets are in drops[]. */
+    uint64_t probes_sent;          /* By a stateful zone (nat64.h), ... */
+    uint64_t syns_answered;        /* ... as are these ICMP errors, to SYNs in
+                                    * drops[XLAT_DROP_STORED_SYN]. */
     uint64_t drops[XLAT_N_DROPS];
     uint64_t reply_reasons[XLAT_N_DROPS];
 };

@@ -2,11 +2,11 @@
   <!-- SPDX-FileCopyrightText: The Flexiv authors -->
   <table name="Xlat_Zone" title="Translation zone">
     <p>
-      A zone says how packets are translated between IPv4 and IPv6, or between
-      identifiers and locators.  Packets enter it by the OpenFlow actions
-      <code>nat64</code> and <code>ila</code>, described in
-      <code>ovs-actions</code>(7), which name it by its number.  Any number of
-      flows and bridges may use the same zone.  A flow may name a zone that
+      A zone says how packets are translated between IPv4 and IPv6, between two
+      realms of IPv4, or between identifiers and locators.  Packets enter it by
+      the OpenFlow actions <code>nat64</code> and <code>ila</code>, described
+      in <code>ovs-actions</code>(7), which name it by its number.  Any number
+      of flows and bridges may use the same zone.  A flow may name a zone that
       does not exist; its packets are dropped until it does.
     </p>
 
@@ -28,6 +28,9 @@ ovs-vsctl create Xlat_Zone zone=1 name=blue kind=siit \
     pool6='"2001:db8:64::/96"' eamt='{"2001:db8:1::/120"="192.0.2.0/24"}'
 ovs-vsctl set Xlat_Zone blue other_config:mtu6=9000
 ovs-vsctl destroy Xlat_Zone 1
+ovs-vsctl create Xlat_Zone zone=2 name=red kind=nat64 \
+    pool6='"64:ff9b::/96"' pool4='"192.0.2.254:1024-65535"' \
+    bib='"tcp,[2001:db8:1::1]:80,192.0.2.254:8080"'
     </pre>
 
     <group title="Identity">
@@ -55,23 +58,37 @@ ovs-vsctl destroy Xlat_Zone 1
             IPv6 destination addresses, for action <code>ila</code>.
           </dd>
 
-          <dt><code>nat64</code>, <code>nat44</code></dt>
+          <dt><code>nat64</code></dt>
           <dd>
-            Stateful translation.  Not available in this version: the row is
-            refused.
+            Stateful translation between IPv6 inside and IPv4 outside (RFC
+            6146), for action <code>nat64</code>: any number of hosts share
+            the addresses of <ref column="pool4"/>.
+          </dd>
+
+          <dt><code>nat44</code></dt>
+          <dd>
+            Stateful translation between IPv4 inside and IPv4 outside, also for
+            action <code>nat64</code>, by the same rules (RFC 4787, 5382, 5508
+            and 6888).  Packets from the addresses in <ref
+            column="other_config" key="inside4"/> are from inside.
           </dd>
         </dl>
+
+        <p>
+          The kind may change while flows use the zone.  Sessions end when a
+          zone becomes one of another kind.
+        </p>
       </column>
     </group>
 
     <group title="Addresses">
       <column name="pool6">
         <p>
-          Of a zone of kind <code>siit</code>: prefixes of 32, 40, 48, 56, 64
-          or 96 bits under which IPv6 addresses embed IPv4 addresses (RFC
-          6052).  All are recognized; the first, in the order in which
-          <code>ovs-vsctl list</code> shows them, is used for addresses that
-          the zone makes.
+          Of a zone of kind <code>siit</code> or <code>nat64</code>: prefixes
+          of 32, 40, 48, 56, 64 or 96 bits under which IPv6 addresses embed
+          IPv4 addresses (RFC 6052). All are recognized; the first, in the
+          order in which <code>ovs-vsctl list</code> shows them, is used for
+          addresses that the zone makes.
         </p>
 
         <p>
@@ -80,13 +97,23 @@ ovs-vsctl destroy Xlat_Zone 1
       </column>
 
       <column name="pool4">
-        Of a zone of kind <code>siit</code>: IPv4 addresses, as
-        <code><var>address</var></code> or
-        <code><var>address</var>/<var>length</var></code>, one of which, chosen
-        at random, stands for an IPv6 router that has no IPv4 address as
-        source of an ICMP error (RFC 6791).  Ports, as in
-        <code><var>address</var>:<var>low</var>-<var>high</var></code>, are for
-        kinds with state.
+        <p>
+          Of a zone of kind <code>siit</code>: IPv4 addresses, as
+          <code><var>address</var></code> or
+          <code><var>address</var>/<var>length</var></code>, one of which,
+          chosen at random, stands for an IPv6 router that has no IPv4 address
+          as source of an ICMP error (RFC 6791).
+        </p>
+
+        <p>
+          Of a zone of kind <code>nat64</code> or <code>nat44</code>: the
+          addresses that bindings get, all of their ports or, as in
+          <code><var>address</var>:<var>low</var>-<var>high</var></code>, some;
+          an address may be there more than once, with other ports.  Ports are
+          also identifiers of ICMP.  A host keeps its address as long as that
+          has a port left.  4096 addresses at most.  When one is removed, its
+          sessions end.
+        </p>
       </column>
 
       <column name="eamt">
@@ -97,8 +124,25 @@ ovs-vsctl destroy Xlat_Zone 1
       </column>
 
       <column name="bib">
-        Static bindings, for kinds with state.  A row of another kind that has
-        some is refused.
+        <p>
+          Static bindings of a zone of kind <code>nat64</code> or
+          <code>nat44</code>, by which hosts outside reach one inside that has
+          not sent anything (RFC 6146, section 3.1):
+          <code><var>protocol</var>,<var>inside</var>,<var>outside</var></code>,
+          both with a port.  <var>protocol</var> is <code>tcp</code>,
+          <code>udp</code> or <code>icmp</code>, with identifiers in the place
+          of ports.  Behind that there may be
+          <code>,tenant=<var>number</var></code>.  An IPv6 address stands in
+          brackets, as in <code>tcp,[2001:db8:1::1]:80,192.0.2.1:80</code>; of
+          a <code>nat44</code> zone, for instance,
+          <code>udp,10.0.0.1:53,192.0.2.1:53,tenant=7</code>.
+        </p>
+
+        <p>
+          The outside must be in <ref column="pool4"/>.  A binding that hosts
+          have made themselves and that is in the way of a static one ends.
+          Limits do not apply to static bindings, but to their sessions.
+        </p>
       </column>
     </group>
 
@@ -169,8 +213,9 @@ ovs-vsctl destroy Xlat_Zone 1
       <column name="other_config" key="udp-zero-checksum"
               type='{"type": "string", "enum": ["set", ["drop", "compute",
                                                         "forward"]]}'>
-        An IPv4 UDP packet without a checksum is dropped (the default), gets
-        one, or is translated without one.
+        A UDP packet without a checksum, of either IP version, is dropped (the
+        default), gets one, or is translated without one.  From IPv4 to IPv4 it
+        goes on without one, whatever this says.
       </column>
 
       <column name="other_config" key="hairpin"
@@ -206,6 +251,231 @@ ovs-vsctl destroy Xlat_Zone 1
       <column name="other_config" key="tos-override">
         IPv6 to IPv4: the TOS byte, 0 to 255, instead of a copy of the traffic
         class.  Default: <code>none</code>.
+      </column>
+    </group>
+
+    <group title="Sessions">
+      <p>
+        These are for zones of kind <code>nat64</code> and <code>nat44</code>.
+        <code>ovs-appctl xlat/sessions</code> shows the sessions.
+      </p>
+
+      <column name="other_config" key="filtering"
+              type='{"type": "string", "enum": ["set",
+                     ["endpoint-independent", "address-dependent"]]}'>
+        Whether any host outside may send to a binding, or only those that have
+        been sent to (RFC 4787, section 5).  Default:
+        <code>endpoint-independent</code>.
+      </column>
+
+      <column name="other_config" key="fragment-timeout"
+              type='{"type": "integer", "minInteger": 2,
+                     "maxInteger": 60}'>
+        Seconds that the fragments of a packet belong together: so long may
+        they come behind the first of them, and so long are those kept that
+        come before it.  Default: 2.
+      </column>
+
+      <column name="other_config" key="fragments-held"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 1024}'>
+        Fragments that the zone keeps until the first one of their packet
+        comes, without which nobody knows their session.  With more of them,
+        the next are dropped.  Default: 256.
+      </column>
+
+      <column name="other_config" key="icmp-timeout"
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 4000000}'>
+        Seconds that an ICMP query session lives without packets.  Default: 60.
+      </column>
+
+      <column name="other_config" key="inside4">
+        Of kind <code>nat44</code>: IPv4 prefixes, separated by commas, whose
+        hosts are inside.  Packets from them are translated to <ref
+        column="pool4"/>, all others only from <ref column="pool4"/> back.
+        Default: 10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12 and 192.168.0.0/16.
+      </column>
+
+      <column name="other_config" key="mapping"
+              type='{"type": "string", "enum": ["set",
+                     ["endpoint-independent", "per-flow"]]}'>
+        Whether all sessions of an inside address and port have the same
+        outside address and port, or each its own (RFC 4787, section 4.1).
+        Default: <code>endpoint-independent</code>.
+      </column>
+
+      <column name="other_config" key="max-sessions"
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 100000000}'>
+        Sessions that there may be at once.  Memory is taken for all of them
+        when the zone is configured; after a change, sessions go on as far as
+        they fit.  Default: 262144.
+      </column>
+
+      <column name="other_config" key="port-reuse-delay"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 86400}'>
+        Seconds until a port of UDP or TCP whose binding has ended is used
+        again (RFC 6888, section 3), as long as one in eight of the pool's
+        ports is free.  Default: 120.
+      </column>
+
+      <column name="other_config" key="stored-syns"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 65536}'>
+        SYNs from outside, to an address and port without a binding or from a
+        host that is filtered, that may wait at once for one from inside (RFC
+        6146, section 3.5.2).  None of them gets an answer until <ref
+        column="other_config" key="tcp-incoming-syn-timeout"/> is over, then
+        each that is still alone gets an ICMP error.  With more of them, the
+        oldest are forgotten; with 0, each is refused at once.  Default:
+        1024.
+      </column>
+
+      <column name="other_config" key="tcp-established-timeout"
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 4000000}'>
+        Seconds that an established TCP session lives without packets (RFC
+        6146, section 4).  Default: 7440.
+      </column>
+
+      <column name="other_config" key="tcp-incoming-syn-timeout"
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 4000000}'>
+        Seconds that a SYN from outside waits for one from inside.  Default: 6.
+      </column>
+
+      <column name="other_config" key="tcp-probe"
+              type='{"type": "boolean"}'>
+        Whether a host inside whose established TCP session has been without
+        packets for <ref column="other_config" key="tcp-established-timeout"/>
+        is asked, by a segment without data, whether the connection still
+        exists (RFC 6146, section 3.5.2.2): it then has <ref
+        column="other_config" key="tcp-transitory-timeout"/> for an answer.
+        Otherwise the session ends.  Default: <code>true</code>.
+      </column>
+
+      <column name="other_config" key="tcp-transitory-timeout"
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 4000000}'>
+        Seconds that a TCP session lives without packets while it begins or
+        ends.  Default: 240.
+      </column>
+
+      <column name="other_config" key="udp-timeout"
+              type='{"type": "integer", "minInteger": 120,
+                     "maxInteger": 4000000}'>
+        Seconds that a UDP session lives without packets.  Default: 300.
+      </column>
+    </group>
+
+    <group title="Limits, and who gets which ports">
+      <p>
+        Also for zones of kind <code>nat64</code> and <code>nat44</code>.  A
+        subscriber is an address inside, or a prefix, of one tenant (RFC 6888).
+        A limit of 0, the default of all, is none, unless something else is
+        said.  A packet that would pass one is dropped, and counted under the
+        name of the limit.
+      </p>
+
+      <column name="other_config" key="max-ports"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 268435456}'>
+        Bindings that the zone may have at once.
+      </column>
+
+      <column name="other_config" key="max-subscribers"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 16777216}'>
+        Subscribers that limits and blocks of ports are kept for at once.  0:
+        one in 256 of <ref column="other_config" key="max-sessions"/>, but at
+        least 1024 or as many as sessions.
+      </column>
+
+      <column name="other_config" key="port-block-size"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 4096}'>
+        Ports in a block, a power of 2 from 64: a subscriber gets its ports in
+        whole blocks, so that a log needs one line a block (RFC 6888, section
+        4).  0, the default: ports one by one.  A change ends all sessions.
+      </column>
+
+      <column name="other_config" key="port-blocks"
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 8}'>
+        Blocks of ports that a subscriber may have.  Default: 4.
+      </column>
+
+      <column name="other_config" key="session-rate"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 100000000}'>
+        Sessions that may begin in a second.
+      </column>
+
+      <column name="other_config" key="share">
+        <var>k</var>/<var>n</var>, for one <ref column="pool4"/> that
+        <var>n</var> holders have together: this one, number <var>k</var> from
+        0, takes ports <var>p</var> with <var>p</var> / 64 modulo <var>n</var>
+        = <var>k</var>, so that the holder of a port follows from its number.
+        Default: <code>0/1</code>.
+      </column>
+
+      <column name="other_config" key="subscriber-ports"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 16777216}'>
+        Bindings that a subscriber may have at once.
+      </column>
+
+      <column name="other_config" key="subscriber-prefix6"
+              type='{"type": "integer", "minInteger": 32,
+                     "maxInteger": 128}'>
+        Of kind <code>nat64</code>: length of the prefix whose addresses are
+        one subscriber.  Default: 128.
+      </column>
+
+      <column name="other_config" key="subscriber-rate"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 100000000}'>
+        Sessions that a subscriber may begin in a second.
+      </column>
+
+      <column name="other_config" key="subscriber-sessions"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 16777216}'>
+        Sessions that a subscriber may have at once.  Those from before a limit
+        was set do not count.
+      </column>
+    </group>
+
+    <group title="Log of sessions">
+      <p>
+        Also for zones of kind <code>nat64</code> and <code>nat44</code>: who
+        had which outside address and port, and when.  No record has the
+        address of a host outside unless sessions are logged (RFC 6888, section
+        4).
+      </p>
+
+      <column name="other_config" key="log"
+              type='{"type": "string", "enum": ["set", ["none", "blocks",
+                                                        "bindings",
+                                                        "sessions"]]}'>
+        What is recorded when it begins and when it ends: nothing (the
+        default), blocks of ports (see <ref column="other_config"
+        key="port-block-size"/>), bindings, or sessions.
+      </column>
+
+      <column name="other_config" key="log-rate"
+              type='{"type": "integer", "minInteger": 0,
+                     "maxInteger": 100000000}'>
+        Records a second.  More are not written, but counted.  Default: 1000.
+      </column>
+
+      <column name="other_config" key="log-to">
+        <code>syslog</code>; <code>file:<var>path</var></code>, to whose end
+        records are appended; or
+        <code>ipfix:<var>address</var>[:<var>port</var>]</code>, a collector
+        that gets them by UDP (RFC 8158).
       </column>
     </group>
 
@@ -275,6 +545,9 @@ ovs-vsctl destroy Xlat_Zone 1
       </column>
       <column name="statistics" key="translated">
         Packets that were translated.
+      </column>
+      <column name="statistics" key="translated-44">
+        Of these, from IPv4 to IPv4.
       </column>
       <column name="statistics" key="translated-46">
         Of these, from IPv4 to IPv6.

@@ -37,6 +37,19 @@ unit_tests = \
 	tests/unit/conf-test \
 	tests/unit/eamt-test \
 	tests/unit/ila-test \
+	tests/unit/nat64-attack-test \
+	tests/unit/nat64-change-test \
+	tests/unit/nat64-event-test \
+	tests/unit/nat64-frag-test \
+	tests/unit/nat64-index-test \
+	tests/unit/nat64-ipfix-test \
+	tests/unit/nat64-lock-test \
+	tests/unit/nat64-many-test \
+	tests/unit/nat64-ports-test \
+	tests/unit/nat64-subscriber-test \
+	tests/unit/nat64-syn-test \
+	tests/unit/nat64-tcp-test \
+	tests/unit/nat64-threads-test \
 	tests/unit/pk-test \
 	tests/unit/prefix-test \
 	tests/unit/xlat-icmp-test \
@@ -55,6 +68,51 @@ tests_unit_eamt_test_SOURCES = tests/unit/eamt-test.c \
 tests_unit_ila_test_SOURCES = tests/unit/ila-test.c \
 	tests/unit/packet.c tests/unit/packet.h \
 	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_attack_test_SOURCES = tests/unit/nat64-attack-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_change_test_SOURCES = tests/unit/nat64-change-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_event_test_SOURCES = tests/unit/nat64-event-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_frag_test_SOURCES = tests/unit/nat64-frag-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_index_test_SOURCES = tests/unit/nat64-index-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_ipfix_test_SOURCES = tests/unit/nat64-ipfix-test.c \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_syn_test_SOURCES = tests/unit/nat64-syn-test.c \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_subscriber_test_SOURCES = \
+	tests/unit/nat64-subscriber-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_lock_test_SOURCES = tests/unit/nat64-lock-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_many_test_SOURCES = tests/unit/nat64-many-test.c \
+	tests/unit/nat64-walk.c tests/unit/nat64-walk.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_many_test_CPPFLAGS = $(oracle_cppflags)
+tests_unit_nat64_many_test_LDADD = \
+	tests/liboracle.a lib/libxlat.a $(CHECK_LIBS)
+tests_unit_nat64_threads_test_SOURCES = tests/unit/nat64-threads-test.c \
+	tests/unit/nat64-threads-conn.c tests/unit/nat64-threads.h \
+	tests/unit/nat64-walk.c tests/unit/nat64-walk.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_threads_test_CPPFLAGS = $(oracle_cppflags)
+tests_unit_nat64_threads_test_LDADD = \
+	tests/liboracle.a lib/libxlat.a $(CHECK_LIBS)
 tests_unit_prefix_test_SOURCES = tests/unit/prefix-test.c \
 	tests/unit/zone-util.c tests/unit/zone-util.h
 tests_unit_zone_test_SOURCES = tests/unit/zone-test.c \
@@ -77,12 +135,31 @@ if WITH_OVS
 
 # Tests of the joint link Open vSwitch's library, by its libtool, which knows
 # what else that takes.
-vse_tests = tests/unit/vse-packet-test
+vse_tests = \
+	tests/unit/vse-log-test \
+	tests/unit/vse-origin-test \
+	tests/unit/vse-packet-test
 check_PROGRAMS += $(vse_tests)
 TESTS += $(vse_tests)
 vse_link = $(SHELL) ovs/libtool --quiet --tag=CC --mode=link \
 	$(CC) $(AM_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@
 vse_libs = vswitchd-ext/libvse.a lib/libxlat.a
+tests_unit_vse_log_test_SOURCES = tests/unit/vse-log-test.c \
+	tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	tests/unit/packet.c tests/unit/packet.h \
+	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_vse_log_test_CPPFLAGS = $(vse_flags)
+tests_unit_vse_log_test_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
+tests_unit_vse_log_test_LDADD = \
+	$(vse_libs) ovs/lib/libopenvswitch.la $(CHECK_LIBS)
+tests_unit_vse_log_test_DEPENDENCIES = $(vse_libs) ovs.stamp
+tests_unit_vse_log_test_LINK = $(vse_link)
+tests_unit_vse_origin_test_CPPFLAGS = $(vse_flags)
+tests_unit_vse_origin_test_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
+tests_unit_vse_origin_test_LDADD = \
+	$(vse_libs) ovs/lib/libopenvswitch.la $(CHECK_LIBS)
+tests_unit_vse_origin_test_DEPENDENCIES = $(vse_libs) ovs.stamp
+tests_unit_vse_origin_test_LINK = $(vse_link)
 tests_unit_vse_packet_test_CPPFLAGS = $(vse_flags)
 tests_unit_vse_packet_test_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
 tests_unit_vse_packet_test_LDADD = \
@@ -179,10 +256,13 @@ TESTSUITE_AT = \
 	tests/testsuite.at \
 	tests/xlat-actions.at \
 	tests/xlat-config.at \
-	tests/xlat-knobs.at
+	tests/xlat-knobs.at \
+	tests/xlat-log.at \
+	tests/xlat-nat64.at \
+	tests/xlat-own.at
 
 EXTRA_DIST += $(TESTSUITE_AT)
-dist_noinst_SCRIPTS += tests/show-frames
+dist_noinst_SCRIPTS += tests/ipfix-collect tests/show-frames
 TESTSUITEFLAGS = -j4
 
 if WITH_OVS
@@ -230,6 +310,11 @@ system_tests = \
 	tests/system/gw-one-port.sh \
 	tests/system/ila-linux.sh \
 	tests/system/ila-traffic.sh \
+	tests/system/nat44-tenants.sh \
+	tests/system/nat64-fragments.sh \
+	tests/system/nat64-hairpin.sh \
+	tests/system/nat64-own.sh \
+	tests/system/nat64-tcp.sh \
 	tests/system/siit-fragments.sh \
 	tests/system/siit-guest.sh \
 	tests/system/siit-hairpin.sh \
@@ -247,11 +332,13 @@ dist_noinst_SCRIPTS += \
 	tests/system/http-server.py \
 	tests/system/iperf3-result.py \
 	tests/system/playground.sh \
+	tests/system/tcp.py \
 	tests/system/udp.py
 EXTRA_DIST += \
 	tests/system/guest.sh \
 	tests/system/ila-net.sh \
 	tests/system/lib.sh \
+	tests/system/nat64-net.sh \
 	tests/system/siit-net.sh
 
 dist_noinst_SCRIPTS += $(system_tests)
@@ -301,14 +388,17 @@ check-asan:
 clean-asan:
 	rm -rf asan
 
-# Random packets through lib and through its slow twin.
+# Random packets through lib and through its slow twin, and random steps of a
+# stateful zone.
 RANDOM_PACKETS = 50000000
+RANDOM_STEPS = 10000000
 
 PHONY += check-asan clean-asan
 CLEAN_LOCAL += clean-asan
 
-check-random: tests/random/random-xlat
+check-random: tests/random/random-xlat tests/random/random-nat64
 	tests/random/random-xlat --packets=$(RANDOM_PACKETS)
+	tests/random/random-nat64 --steps=$(RANDOM_STEPS)
 
 PHONY += check-random
 

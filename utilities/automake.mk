@@ -37,4 +37,6 @@ utilities_flex_pcap_LDADD = lib/libxlat.a $(JANSSON_LIBS) $(PCAP_LIBS)
 dist_man_MANS += utilities/flex-pcap.1
 
 bashcompdir = $(datadir)/bash-completion/completions
-dist_bashcomp_DATA = utilities/completion/flex-pcap
+dist_bashcomp_DATA = \
+	utilities/completion/flex-gw \
+	utilities/completion/flex-pcap

@@ -413,13 +413,8 @@ read_other_config(struct xlat_conf *conf, const json_t *value)
 static char *
 read_bib(struct xlat_conf *conf, const json_t *value)
 {
-    (void) conf;
-    if (!json_is_array(value) && !json_is_object(value)) {
-        return util_text("must be a list or an object");
-    }
-    return (json_array_size(value) || json_object_size(value)
-            ? util_text("stateless translation has no bindings")
-            : NULL);
+    return (json_is_object(value) && !json_object_size(value)
+            ? NULL : read_set(conf, value, xlat_conf_add_bib));
 }
 
 /* What the switch writes is no configuration; a copied row may have it. */

@@ -33,7 +33,10 @@ struct options {
     const char *out;
     const char *counters;      /* NULL: not wanted. */
     const char *verdicts;      /* NULL: not wanted. */
+    const char *log;           /* NULL: not wanted. */
     uint64_t seed;
+    uint32_t tenant;
+    bool tenant_is_vlan;
 };
 
 static const char *program = "flex-pcap";
@@ -85,9 +88,13 @@ usage: %s --conf CONF --in IN --out OUT [OPTION]...\n\
   --verdicts FILE    write a line for each packet: its number, and\n\
                      \"translated\", \"reply\", \"passed\" or \
 \"dropped REASON\"\n\
+  --log FILE         write the session log of a stateful zone, as far as the\n\
+                     zone's option \"log\" is on\n\
   --list-options     print the keys of other_config and exit\n\
   --seed N           seed of what is random (default: 0); equal seeds give\n\
                      equal results\n\
+  --tenant N|vlan    whose hosts packets from inside a stateful zone are of\n\
+                     (default: 0), or that their VLAN id says so\n\
   -h, --help         print this help\n\
   -V, --version      print the version\n\
 \n\
@@ -110,17 +117,28 @@ list_option(const char *key, const char *dflt, const char *values,
 }
 
 static uint64_t
-parse_seed(const char *text)
+parse_number(const char *option, const char *text, uint64_t max)
 {
     char *end;
 
     errno = 0;
-    uint64_t seed = strtoumax(text, &end, 0);
+    uint64_t number = strtoumax(text, &end, 0);
 
     if (errno || end == text || *end || strchr(text, '-')) {
-        fail(EXIT_USAGE, util_text("--seed: \"%s\" is no number", text));
+        fail(EXIT_USAGE, util_text("%s: \"%s\" is no number", option, text));
+    } else if (number > max) {
+        fail(EXIT_USAGE, util_text("%s: %s is too large", option, text));
     }
-    return seed;
+    return number;
+}
+
+static void
+parse_tenant(const char *text, struct options *o)
+{
+    o->tenant_is_vlan = !strcmp(text, "vlan");
+    if (!o->tenant_is_vlan) {
+        o->tenant = parse_number("--tenant", text, UINT32_MAX);
+    }
 }
 
 static bool
@@ -145,23 +163,26 @@ check_options(const struct options *o)
                                    "standard input"));
     }
     if (is_stdio(o->out) + is_stdio(o->counters) + is_stdio(o->verdicts)
-        > 1) {
-        fail(EXIT_USAGE, util_text("only one of --out, --counters and "
-                                   "--verdicts can be standard output"));
+        + is_stdio(o->log) > 1) {
+        fail(EXIT_USAGE, util_text("only one of --out, --counters, --verdicts "
+                                   "and --log can be standard output"));
     }
 }
 
 static struct options
 parse_options(int argc, char *argv[])
 {
-    enum { CONF = 256, IN, OUT, COUNTERS, VERDICTS, SEED, LIST };
+    enum { CONF = 256, IN, OUT, COUNTERS, VERDICTS, SEED, TENANT,
+           LOG, LIST };
     static const struct option long_options[] = {
         { "conf", required_argument, NULL, CONF },
         { "in", required_argument, NULL, IN },
         { "out", required_argument, NULL, OUT },
         { "counters", required_argument, NULL, COUNTERS },
         { "verdicts", required_argument, NULL, VERDICTS },
+        { "log", required_argument, NULL, LOG },
         { "seed", required_argument, NULL, SEED },
+        { "tenant", required_argument, NULL, TENANT },
         { "list-options", no_argument, NULL, LIST },
         { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, 'V' },
@@ -177,7 +198,11 @@ parse_options(int argc, char *argv[])
         case OUT: o.out = optarg; break;
         case COUNTERS: o.counters = optarg; break;
         case VERDICTS: o.verdicts = optarg; break;
-        case SEED: o.seed = parse_seed(optarg); break;
+        case LOG: o.log = optarg; break;
+        case SEED:
+            o.seed = parse_number("--seed", optarg, UINT64_MAX);
+            break;
+        case TENANT: parse_tenant(optarg, &o); break;
         case LIST:
             xlat_conf_for_each_option(list_option, NULL);
             exit(EXIT_SUCCESS);
@@ -293,16 +318,22 @@ run_capture(const struct options *o, const struct xlat_zone *zone,
         .in = in,
         .out = out,
         .seed = o->seed,
+        .tenant = o->tenant,
+        .tenant_is_vlan = o->tenant_is_vlan,
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .aux = &progress,
     };
     char *error = open_text(o->verdicts, &run.verdicts);
 
     if (!error) {
+        error = open_text(o->log, &run.log);
+    }
+    if (!error) {
         error = util_text_prefix(util_run(&run), "%s: ", o->in);
     }
     clear_progress(&progress);
     error = close_text(run.verdicts, o->verdicts, error);
+    error = close_text(run.log, o->log, error);
 
     char *finish_error = util_text_prefix(util_capture_finish(out), "%s: ",
                                           o->out);

@@ -4,7 +4,8 @@
 """The OpenFlow flows of a whole translating gateway, on one bridge.
 
                  hosts                                     network
-    IPv6 (ILA: SIR) side, ports H                IPv4 (ILA: locator) side, N
+    IPv6 (ILA: SIR,                              IPv4 (ILA: locator)
+    nat44: IPv4) side, ports H                   side, ports N
             |                                                |
     +-------v------------------------------------------------v-------+
     | table T    arrivals    the side it comes from; translate IPv6  |
@@ -18,7 +19,8 @@
 Neighbours are learned from ARP and neighbour discovery by learn() flows in
 table T+5, or given.  reg0 (IPv4) or xxreg0 (IPv6) carries the next hop from
 T+4 to T+5; reg4 is the side, 1 hosts, 2 network: where a packet came from up
-to T+3, where it goes from T+4 on.
+to T+3, where it goes from T+4 on; reg6 is the tenant, if ports have one:
+hosts of different tenants may have the same address.
 
 This module knows OpenFlow's words and nothing of options or programs.  Flows
 refer to fields by OVS's names: ovs-fields(7), ovs-actions(7).
@@ -47,7 +49,7 @@ class Side:
     """One side of the gateway: a link, and what is answered for on it."""
 
     def __init__(self, number, family, ports, addresses, next_hop, given,
-                 pool, mac):
+                 pool, mac, tenants=None, proxied=None):
         self.number = number            # 1 hosts, 2 network; kept in reg4.
         self.family = family            # 4 or 6.
         self.ports = ports              # Names or numbers, one at least.
@@ -59,6 +61,9 @@ class Side:
                                         # such objects, with address and MAC.
         self.pool = pool                # Destinations that this side sends
                                         # through the translation.
+        self.proxied = pool if proxied is None else proxied
+                                        # Of these, what is answered for.
+        self.tenants = tenants or {}    # Of each port, or of none.
         self.mac = mac
         self.own = list(addresses)
         if family == 6:
@@ -69,6 +74,15 @@ class Side:
 
     def output(self):
         return ",".join("output:%s" % p for p in self.ports)
+
+    def groups(self):
+        """What hosts of one tenant are reached by: pairs of a match and
+        ports."""
+        if not self.tenants:
+            return [("", self.ports)]
+        return [(",reg6=%d" % tenant,
+                 [p for p in self.ports if self.tenants[p] == tenant])
+                for tenant in sorted(set(self.tenants.values()))]
 
 
 class Flow:
@@ -102,8 +116,8 @@ def turn_back(mac):
 
 class Gateway:
     """Makes the flows.  Of 'options' it reads zone, table (the first), ila,
-    hairpin, resolve, rest and neighbour_timeout, by their meanings in
-    flex-gw(8)."""
+    nat44, inside4, hairpin, resolve, rest and neighbour_timeout, by their
+    meanings in flex-gw(8), and stateful: whether the zone is."""
 
     def __init__(self, options, hosts, network):
         self.options = options
@@ -136,6 +150,7 @@ class Gateway:
             else:
                 self.learn_from_nd(side)
             self.across(side, side.number, 40)
+            self.not_across(side)
             self.add(side.number, 30, "reg4=%d" % side.number,
                      self.goto(ANSWERS))
         for side in self.sides:
@@ -166,9 +181,12 @@ class Gateway:
                     self.add(ARRIVALS, priority,
                              "in_port=%s,%s" % (port, proto),
                              set_field(side.number, "reg4"),
+                             set_field(side.tenants[port], "reg6")
+                             if side.tenants else "",
                              self.goto(side.number))
                 if side.family == 6:
-                    self.across(side, ARRIVALS, 105, "in_port=%s," % port)
+                    self.across(side, ARRIVALS, 105, "in_port=%s," % port,
+                                side.tenants.get(port))
         self.add(ARRIVALS, 1, "", self.rest, note="the rest")
 
     # T+1, T+2: what a side's hosts teach.
@@ -185,6 +203,7 @@ class Gateway:
             "idle_timeout=%d" % timeout if timeout else "",
             "limit=%d" % LEARN_LIMIT,
             "eth_type=%s" % eth_type, "reg4=%d" % side.number,
+            "NXM_NX_REG6[]" if side.tenants else "",
             "%s=%s" % (reg, address),
             "load:%s->NXM_OF_ETH_DST[]" % mac,
             "output:NXM_OF_IN_PORT[]")
@@ -250,7 +269,9 @@ class Gateway:
     def answer_arp(self, side):
         """For the gateway, and for what lies on the other side: hosts may
         take that for on-link."""
-        for target in [a.ip for a in side.own] + side.pool:
+        own = [a.ip for a in side.own]
+        for target in own + [p for p in side.proxied if p.num_addresses > 1
+                             or p.network_address not in own]:
             self.add(ANSWERS, 50, "reg4=%d,arp,arp_op=1,arp_tpa=%s"
                      % (side.number, target), turn_back(side.mac),
                      set_field(2, "arp_op"),
@@ -276,7 +297,7 @@ class Gateway:
         self.add(ANSWERS, 61, ask + ",ipv6_src=::", self.rest,
                  note="DAD for what is not ours")
         for target, override in ([(a.ip, True) for a in side.own]
-                                 + [(prefix, False) for prefix in side.pool]):
+                                 + [(p, False) for p in side.proxied]):
             to = "%s,nd_target=%s" % (ask, target)
             self.add(ANSWERS, 51, "%s,nd_sll=%s" % (to, NO_MAC),
                      self.advertise(side, override, False),
@@ -308,20 +329,48 @@ class Gateway:
 
     # T+1, T+2: what goes across.
 
-    def action(self, side):
+    def action(self, side, tenant=None):
+        """'tenant' is that of hosts at one port; None reads it from reg6."""
         if self.options.ila:
             direction = {1: "to_locator", 2: "to_identifier"}[side.number]
             return "ila(zone=%d,dir=%s)" % (self.options.zone, direction)
-        return "nat64(zone=%d)" % self.options.zone
+        if not self.hosts.tenants:
+            return "nat64(zone=%d)" % self.options.zone
+        if side is self.network:
+            tenant = 0              # The session knows better.
+        return "nat64(zone=%d,tenant=%s)" % (
+            self.options.zone, "reg6" if tenant is None else tenant)
 
-    def across(self, side, table, priority, match=""):
+    def across(self, side, table, priority, match="", tenant=None):
         far = self.network if side is self.hosts else self.hosts
-        field = "ip,nw_dst" if side.family == 4 else "ipv6,ipv6_dst"
+        match += "dl_dst=%s,%s" % (
+            side.mac, "ip,nw_dst" if side.family == 4 else "ipv6,ipv6_dst")
+        action = self.action(side, tenant)
+        for target in self.hairpins(side):
+            self.add(table, priority + 2, "%s=%s" % (match, target), action,
+                     self.goto(ROUTES), note="one of our hosts to another")
         for prefix in side.pool:
-            self.add(table, priority, "%sdl_dst=%s,%s=%s"
-                     % (match, side.mac, field, prefix),
-                     self.action(side), self.onward(side, far),
-                     note="to %s" % prefix)
+            self.add(table, priority, "%s=%s" % (match, prefix), action,
+                     self.onward(side, far), note="to %s" % prefix)
+
+    def hairpins(self, side):
+        """Destinations of the side's packets that lead back to it, if those
+        to others do not look for a route."""
+        if (side is self.network or self.options.ila
+            or not (self.options.hairpin or self.options.stateful)
+            or self.onward(side, self.network) == self.goto(ROUTES)):
+            return []
+        if side.family == 4:
+            return self.network.pool
+        return [embedded(pool6, pool4) for pool6 in side.pool
+                for pool4 in self.network.pool]
+
+    def not_across(self, side):
+        """What is on the link of a nat44 zone's inside is not translated."""
+        if self.options.nat44 and side is self.hosts:
+            for link in side.links():
+                self.add(side.number, 45, "ip,nw_dst=%s" % link,
+                         self.goto(ANSWERS), note="on-link")
 
     def onward(self, near, far):
         """A next hop given by its MAC address costs no second look at the
@@ -346,6 +395,8 @@ class Gateway:
                 6: ("ipv6", "ipv6_dst", "xxreg0",
                     "move:NXM_NX_IPV6_DST[]->NXM_NX_XXREG0[]")}[side.family]
             onward = join(set_field(side.number, "reg4"),
+                          "move:NXM_NX_PKT_MARK[]->NXM_NX_REG6[]"
+                          if side.tenants else "",
                           set_field(side.mac, "eth_src"),
                           "load:0->NXM_OF_IN_PORT[]",
                           self.goto(NEIGHBOURS))
@@ -354,10 +405,11 @@ class Gateway:
                          "%s,%s=%s" % (kind, field, link), to, onward,
                          note="on-link")
             hop = side.next_hop
-            if hop and hop.address and self.is_default_side(side):
-                self.add(ROUTES, 10, kind,
-                         set_field("%#x" % int(hop.address), reg), onward,
-                         note="by %s" % hop.address)
+            if hop and hop.address:
+                for priority, match in self.behind_router(side):
+                    self.add(ROUTES, priority, kind + match,
+                             set_field("%#x" % int(hop.address), reg), onward,
+                             note="by %s" % hop.address)
         self.turn_round()
 
     def turn_round(self):
@@ -370,9 +422,15 @@ class Gateway:
                          self.action(self.network), self.goto(ROUTES),
                          note="one of our hosts to another")
 
-    def is_default_side(self, side):
-        """With ILA both sides are IPv6, and all the rest is the network's."""
-        return not self.options.ila or side is self.network
+    def behind_router(self, side):
+        """Where both sides are of one family, all that is not known to be the
+        hosts' is the network's."""
+        if side is self.hosts and self.options.ila:
+            return []
+        if side is self.network or not self.options.nat44:
+            return [(10, "")]
+        return [(10 + prefix.prefixlen, ",nw_dst=%s" % prefix)
+                for prefix in self.options.inside4]
 
     # T+5: neighbours.
 
@@ -381,8 +439,10 @@ class Gateway:
             reg = "ip,reg0" if side.family == 4 else "ipv6,xxreg0"
             hops = side.given + [side.next_hop]
             for hop in filter(lambda h: h and h.address and h.mac, hops):
-                self.add(NEIGHBOURS, 50, "reg4=%d,%s=%#x"
-                         % (side.number, reg, int(hop.address)),
+                tenant = (",reg6=%d" % side.tenants[hop.port]
+                          if side.tenants else "")
+                self.add(NEIGHBOURS, 50, "reg4=%d%s,%s=%#x"
+                         % (side.number, tenant, reg, int(hop.address)),
                          set_field(hop.mac, "eth_dst"),
                          "output:%s" % (hop.port or side.ports[0]),
                          note="%s, given" % hop.address)
@@ -395,11 +455,16 @@ class Gateway:
         quiet = "learn(%s)" % join(
             "table=%d" % self.table(NEIGHBOURS), "priority=30",
             "hard_timeout=1", "cookie=%#x" % self.cookie(ROLE_LEARNED),
-            "eth_type=%s" % eth_type, "reg4=%d" % side.number, reg)
-        find = self.become_request(side) if self.options.resolve else join(
-            self.to_group(side), side.output())
-        self.add(NEIGHBOURS, 10, "reg4=%d,%s" % (side.number, kind),
-                 quiet, find, note="no neighbour")
+            "eth_type=%s" % eth_type, "reg4=%d" % side.number,
+            "NXM_NX_REG6[]" if side.tenants else "", reg)
+        for tenant, ports in side.groups():
+            find = (self.become_request(side, tenant, ports)
+                    if self.options.resolve else
+                    join(self.to_group(side),
+                         *["output:%s" % port for port in ports]))
+            self.add(NEIGHBOURS, 10, "reg4=%d%s,%s"
+                     % (side.number, tenant, kind), quiet, find,
+                     note="no neighbour")
 
     def to_group(self, side):
         """To the next hop's solicited-node group, or to all (IPv4).  A packet
@@ -410,7 +475,7 @@ class Gateway:
         return join(set_field("33:33:ff:00:00:00", "eth_dst"),
                     "move:NXM_NX_XXREG0[0..23]->NXM_OF_ETH_DST[0..23]")
 
-    def become_request(self, side):
+    def become_request(self, side, tenant, ports):
         """The packet becomes the ARP request or neighbour solicitation that
         finds its next hop; its sender's next try will pass.
 
@@ -429,10 +494,11 @@ class Gateway:
                           "move:NXM_NX_XXREG0[0..23]->"
                           "NXM_NX_IPV6_DST[0..23]")
         # Behind the request is what was the packet, to be cut off.
-        self.add(NEIGHBOURS, 60, "reg4=%d,reg5=1,%s" % (side.number, match),
+        self.add(NEIGHBOURS, 60, "reg4=%d,reg5=1%s,%s"
+                 % (side.number, tenant, match),
                  target, set_field(side.mac, "eth_src"), self.to_group(side),
                  *["output(port=%s,max_len=%d)" % (port, len(request))
-                   for port in side.ports],
+                   for port in ports],
                  note="a request by now")
         return join(set_field(1, "reg5"),
                     "encap(nsh(md_type=2,tlv(0x0,0,0x%s)))"
@@ -452,3 +518,20 @@ def link_local(mac):
     b = mac_bytes(mac)
     iid = bytes([b[0] ^ 2]) + b[1:3] + b"\xff\xfe" + b[3:]
     return ipaddress.IPv6Interface((b"\xfe\x80" + bytes(6) + iid, 64))
+
+
+def embedded(pool6, pool4):
+    """The IPv6 addresses in which 'pool6' embeds 'pool4', as ADDR/MASK
+    (RFC 6052, 2.2)."""
+    def place(bits):
+        if pool6.prefixlen == 96:
+            return bits
+        bits <<= 96 - pool6.prefixlen
+        # Bits 64 to 71 stay free.
+        low = bits & (1 << 64) - 1
+        return bits - low | low >> 8
+
+    return "%s/%s" % tuple(
+        ipaddress.IPv6Address(int(six) | place(int(four))) for six, four in (
+            (pool6.network_address, pool4.network_address),
+            (pool6.netmask, pool4.netmask)))

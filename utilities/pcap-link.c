@@ -10,6 +10,7 @@
 enum {
     ETH_ADDR_BYTES = 6,
     TAG_BYTES = 4,
+    VID_MASK = 0xfff,
 
     TYPE_IPV4 = 0x0800,
     TYPE_IPV6 = 0x86dd,
@@ -80,7 +81,8 @@ type_fits(uint16_t type, int version)
 struct util_frame
 util_link_read(const struct util_link *link, const uint8_t *data, uint32_t n)
 {
-    struct util_frame frame = { link->header_bytes, link->type_ofs, false };
+    struct util_frame frame = { link->header_bytes, link->type_ofs, -1,
+                                false };
 
     if (n < link->header_bytes) {
         frame.link_bytes = 0;
@@ -94,6 +96,9 @@ util_link_read(const struct util_link *link, const uint8_t *data, uint32_t n)
         while (is_tag(type)
                && n - frame.link_bytes >= TAG_BYTES
                && frame.link_bytes + TAG_BYTES <= UTIL_LINK_MAX) {
+            if (frame.tag_ofs < 0) {
+                frame.tag_ofs = frame.link_bytes;
+            }
             frame.link_bytes += TAG_BYTES;
             frame.type_ofs = frame.link_bytes - 2;
             type = get_type(data + frame.type_ofs);
@@ -119,6 +124,25 @@ util_link_set_version(const struct util_frame *frame, uint8_t *header,
 
         header[frame->type_ofs] = type >> 8;
         header[frame->type_ofs + 1] = type & 0xff;
+    }
+}
+
+uint16_t
+util_link_vlan(const struct util_frame *frame, const uint8_t *header)
+{
+    return frame->tag_ofs < 0 ? 0
+           : get_type(header + frame->tag_ofs) & VID_MASK;
+}
+
+void
+util_link_set_vlan(const struct util_frame *frame, uint8_t *header,
+                   uint16_t vid)
+{
+    if (frame->tag_ofs >= 0) {
+        uint8_t *tag = header + frame->tag_ofs;
+
+        tag[0] = (tag[0] & ~(VID_MASK >> 8)) | (vid & VID_MASK) >> 8;
+        tag[1] = vid & 0xff;
     }
 }
 

@@ -22,6 +22,7 @@ struct util_link;
 struct util_frame {
     uint16_t link_bytes;      /* Bytes in front of the network packet. */
     int16_t type_ofs;         /* Offset of the Ethertype, -1 if none. */
+    int16_t tag_ofs;          /* Of the first VLAN tag's 16 bits, or -1. */
     bool ip;                  /* An IPv4 or IPv6 packet follows, of the
                                * version that the Ethertype says. */
 };
@@ -42,6 +43,13 @@ struct util_frame util_link_read(const struct util_link *,
  * version 'version'. */
 void util_link_set_version(const struct util_frame *frame, uint8_t *header,
                            int version);
+
+/* Returns the VLAN id of the outermost tag of 'header', which 'frame'
+ * describes, or 0; and makes it 'vid' if there is a tag. */
+uint16_t util_link_vlan(const struct util_frame *frame,
+                        const uint8_t *header);
+void util_link_set_vlan(const struct util_frame *frame, uint8_t *header,
+                        uint16_t vid);
 
 /* Makes 'header' that of a frame sent back to where it came from. */
 void util_link_turn_round(const struct util_link *, uint8_t *header);

@@ -7,9 +7,14 @@
  *
  * In the input's order.  The clock is the packets' time stamps; it never goes
  * backward.  What a packet becomes (itself translated, its fragments, an
- * error that goes back) has that packet's time stamp. */
+ * error that goes back), and fragments that have waited for it, have that
+ * packet's time stamp.  What waits at the end is dropped.  What the zone sends
+ * of its own accord (nat64.h) has the time of the clock, which only packets
+ * move, and goes where packets with the same link header come from, as far as
+ * there are no more than 1024 of those. */
 
 #include <pcap/pcap.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,7 +26,12 @@ struct util_run {
     const struct util_capture *in;
     pcap_dumper_t *out;        /* Of the type that util_run_dlt() returns. */
     FILE *verdicts;            /* One line a packet; NULL: none. */
+    FILE *log;                 /* The session log of a stateful zone; NULL:
+                                * none. */
     uint64_t seed;             /* Of all that is random; any value. */
+    uint32_t tenant;           /* Of hosts inside a stateful zone. */
+    bool tenant_is_vlan;       /* It is the VLAN id instead, and becomes that
+                                * of what goes to a host inside. */
 
     /* Called now and then with the number of packets so far, if set. */
     void (*progress)(uint64_t packets, void *aux);

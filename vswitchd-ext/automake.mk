@@ -11,10 +11,22 @@ vse_sources = \
 	vswitchd-ext/vse-appctl.h \
 	vswitchd-ext/vse-config.c \
 	vswitchd-ext/vse-config.h \
+	vswitchd-ext/vse-endpoint.c \
+	vswitchd-ext/vse-endpoint.h \
+	vswitchd-ext/vse-expire.c \
+	vswitchd-ext/vse-expire.h \
 	vswitchd-ext/vse-file.c \
 	vswitchd-ext/vse-file.h \
 	vswitchd-ext/vse-init.c \
 	vswitchd-ext/vse-init.h \
+	vswitchd-ext/vse-ipfix.c \
+	vswitchd-ext/vse-ipfix.h \
+	vswitchd-ext/vse-log-file.c \
+	vswitchd-ext/vse-log-file.h \
+	vswitchd-ext/vse-log.c \
+	vswitchd-ext/vse-log.h \
+	vswitchd-ext/vse-origin.c \
+	vswitchd-ext/vse-origin.h \
 	vswitchd-ext/vse-packet.c \
 	vswitchd-ext/vse-packet.h \
 	vswitchd-ext/vse-query.c \
@@ -23,10 +35,16 @@ vse_sources = \
 	vswitchd-ext/vse-record.h \
 	vswitchd-ext/vse-row.c \
 	vswitchd-ext/vse-row.h \
+	vswitchd-ext/vse-send.c \
+	vswitchd-ext/vse-send.h \
+	vswitchd-ext/vse-sessions.c \
+	vswitchd-ext/vse-sessions.h \
 	vswitchd-ext/vse-thread.c \
 	vswitchd-ext/vse-thread.h \
 	vswitchd-ext/vse-trace.c \
 	vswitchd-ext/vse-trace.h \
+	vswitchd-ext/vse-tuple.c \
+	vswitchd-ext/vse-tuple.h \
 	vswitchd-ext/vse-zones.c \
 	vswitchd-ext/vse-zones.h
 

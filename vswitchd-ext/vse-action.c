@@ -11,6 +11,7 @@
 #include "userspace-tso.h"
 #include "util.h"
 #include "vse-hooks.h"
+#include "vse-origin.h"
 #include "vse-packet.h"
 #include "vse-thread.h"
 #include "vse-trace.h"
@@ -19,6 +20,7 @@
 
 /* Packets on their way through a zone, 'packets' and 'jobs' side by side. */
 struct vse_chunk {
+    struct xlat_ctx ctx;
     struct vse_packet packets[XLAT_BATCH];
     struct xlat_job jobs[XLAT_BATCH];
     size_t n;
@@ -42,8 +44,23 @@ static void lend_in_place(struct xlat_job *, struct dp_packet *const *,
                           size_t n);
 static void take_in_place(const struct xlat_job *, struct dp_packet *const *,
                           size_t n, struct dp_packet_batch *out);
-static void take(struct vse_chunk *, const struct vse_xlat *,
-                 struct dp_packet_batch *out, struct dp_packet_batch *replies);
+static void translate(struct vse_chunk *, const struct xlat_zone *,
+                      const struct vse_xlat *,
+                      struct dp_packet *const *packets, size_t n,
+                      struct dp_packet_batch *out,
+                      struct dp_packet_batch *replies);
+static void take(struct vse_chunk *, const struct xlat_zone *,
+                 const struct vse_xlat *, struct dp_packet_batch *out,
+                 struct dp_packet_batch *replies);
+static void take_held(const struct xlat_zone *, const struct vse_packet *,
+                      const struct xlat_job *, struct dp_packet_batch *held);
+static void run_released(const struct xlat_zone *, const struct vse_xlat *,
+                         struct xlat_ctx *,
+                         const struct dp_packet_batch *held,
+                         struct dp_packet_batch *out,
+                         struct dp_packet_batch *replies);
+static bool marks_tenants(const struct xlat_zone *, const struct vse_xlat *);
+static void mark_tenants(const struct vse_chunk *);
 static void take_translated(struct vse_packet *, const struct pk *,
                             struct dp_packet_batch *out);
 static void take_reply(struct vse_packet *, const struct pk *,
@@ -89,7 +106,7 @@ static void
 execute(const struct vse_xlat *action, struct dp_packet_batch *batch,
         struct dp_packet_batch *replies, long long now_us)
 {
-    enum xlat_drop reason;
+    enum xlat_drop reason = XLAT_DROP_NO_ZONE;
     const struct xlat_zone *zone = vse_action_find_zone(action, &reason);
     size_t n;
 
@@ -150,6 +167,15 @@ forget_connection(struct dp_packet *packet)
     }
 }
 
+/* Returns where the packet of 'job', one of a chunk's, came from. */
+static uint16_t
+get_origin(struct xlat_ctx *ctx, const struct xlat_job *job)
+{
+    const struct vse_chunk *chunk = CONTAINER_OF(ctx, struct vse_chunk, ctx);
+
+    return vse_origin_number(&chunk->packets[job - chunk->jobs], ctx->now_us);
+}
+
 /* Takes the 'n' packets of 'packets', XLAT_BATCH at most, through 'zone'. */
 static void
 run(const struct xlat_zone *zone, const struct vse_xlat *action,
@@ -158,23 +184,24 @@ run(const struct xlat_zone *zone, const struct vse_xlat *action,
 {
     struct vse_thread *self = vse_thread_self();
     struct vse_chunk chunk;
-    struct xlat_ctx ctx = {
+
+    chunk.ctx = (struct xlat_ctx) {
         .now_us = now_us,
         .rng = self->rng,
         .thread = self->number,
         .dir = (action->flags & VSE_XLAT_DIR_MASK) >> VSE_XLAT_DIR_SHIFT,
+        .get_origin = get_origin,
+        .tenant = action->tenant,
     };
 
     if (xlat_zone_kind(zone) == XLAT_KIND_ILA) {
         lend_in_place(chunk.jobs, packets, n);
-        xlat_run(zone, &ctx, chunk.jobs, n);
+        xlat_run(zone, &chunk.ctx, chunk.jobs, n);
         take_in_place(chunk.jobs, packets, n, out);
     } else {
-        lend(&chunk, packets, n);
-        xlat_run(zone, &ctx, chunk.jobs, chunk.n);
-        take(&chunk, action, out, replies);
+        translate(&chunk, zone, action, packets, n, out, replies);
     }
-    self->rng = ctx.rng;
+    self->rng = chunk.ctx.rng;
 }
 
 /* Likewise for a batch that has grown past XLAT_BATCH before. */
@@ -196,6 +223,21 @@ run_many(const struct xlat_zone *zone, const struct vse_xlat *action,
     dp_packet_batch_destroy(&in);
 }
 
+/* Likewise by 'chunk', whose context is there. */
+static void
+translate(struct vse_chunk *chunk, const struct xlat_zone *zone,
+          const struct vse_xlat *action, struct dp_packet *const *packets,
+          size_t n, struct dp_packet_batch *out,
+          struct dp_packet_batch *replies)
+{
+    lend(chunk, packets, n);
+    xlat_run(zone, &chunk->ctx, chunk->jobs, chunk->n);
+    if (marks_tenants(zone, action)) {
+        mark_tenants(chunk);
+    }
+    take(chunk, zone, action, out, replies);
+}
+
 static void
 lend(struct vse_chunk *chunk, struct dp_packet *const *packets, size_t n)
 {
@@ -211,17 +253,47 @@ lend(struct vse_chunk *chunk, struct dp_packet *const *packets, size_t n)
     }
 }
 
-static void
-take(struct vse_chunk *chunk, const struct vse_xlat *action,
-     struct dp_packet_batch *out, struct dp_packet_batch *replies)
+/* Returns whether the action tells who is inside 'zone', which knows it. */
+static bool
+marks_tenants(const struct xlat_zone *zone, const struct vse_xlat *action)
 {
+    return action->flags & VSE_XLAT_TENANT && xlat_zone_is_stateful(zone);
+}
+
+static void
+mark_tenants(const struct vse_chunk *chunk)
+{
+    for (size_t i = 0; i < chunk->n; i++) {
+        if (chunk->jobs[i].verdict == XLAT_TRANSLATED) {
+            chunk->packets[i].packet->md.pkt_mark = chunk->jobs[i].tenant;
+        }
+    }
+}
+
+static void
+take(struct vse_chunk *chunk, const struct xlat_zone *zone,
+     const struct vse_xlat *action, struct dp_packet_batch *out,
+     struct dp_packet_batch *replies)
+{
+    bool stateful = xlat_zone_is_stateful(zone);
+
     for (size_t i = 0; i < chunk->n; i++) {
         const struct xlat_job *job = &chunk->jobs[i];
         struct vse_packet *vp = &chunk->packets[i];
 
         switch (job->verdict) {
         case XLAT_TRANSLATED:
-            take_translated(vp, &job->pk, out);
+            if (OVS_UNLIKELY(stateful && job->held)) {
+                struct dp_packet_batch held;
+
+                dp_packet_batch_init(&held);
+                take_held(zone, vp, job, &held);
+                take_translated(vp, &job->pk, out);
+                run_released(zone, action, &chunk->ctx, &held, out, replies);
+                dp_packet_batch_destroy(&held);
+            } else {
+                take_translated(vp, &job->pk, out);
+            }
             break;
         case XLAT_REPLY:
             take_reply(vp, &job->pk, action->reply_recirc_id, replies);
@@ -229,11 +301,45 @@ take(struct vse_chunk *chunk, const struct vse_xlat *action,
         case XLAT_PASSED:
             dp_packet_batch_add(out, vp->packet);
             break;
+        case XLAT_HELD:
         case XLAT_DROPPED:
             dp_packet_delete(vp->packet);
             break;
         }
     }
+}
+
+/* Appends the fragments that have waited for the packet of 'job' to 'held', as
+ * packets that have come like that one, which is not taken back yet. */
+static void
+take_held(const struct xlat_zone *zone, const struct vse_packet *vp,
+          const struct xlat_job *job, struct dp_packet_batch *held)
+{
+    uint8_t ip[XLAT_HELD_MAX];
+    size_t n;
+
+    while ((n = xlat_take_held(zone, job, ip, sizeof ip)) > 0) {
+        dp_packet_batch_add(held, vse_packet_new_like(vp, ip, n));
+    }
+}
+
+/* Takes 'held' through 'zone' by 'ctx'.  None of them is one for which others
+ * have waited. */
+static void
+run_released(const struct xlat_zone *zone, const struct vse_xlat *action,
+             struct xlat_ctx *ctx, const struct dp_packet_batch *held,
+             struct dp_packet_batch *out, struct dp_packet_batch *replies)
+{
+    size_t n = dp_packet_batch_size(held);
+    struct vse_chunk chunk;
+
+    chunk.ctx = *ctx;
+    chunk.ctx.released = true;
+    for (size_t i = 0; i < n; i += XLAT_BATCH) {
+        translate(&chunk, zone, action, &held->packets[i],
+                  MIN(XLAT_BATCH, n - i), out, replies);
+    }
+    ctx->rng = chunk.ctx.rng;
 }
 
 /* ILA changes bytes of an IPv6 header and its payload, and answers nothing. */

@@ -7,18 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nat64.h"
 #include "openvswitch/json.h"
+#include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
 #include "vse-action.h"
 #include "vse-config.h"
+#include "vse-expire.h"
 #include "vse-query.h"
 #include "vse-record.h"
+#include "vse-sessions.h"
 #include "vse-zones.h"
 #include "xlat-prefix.h"
 #include "xlat-zone.h"
 
-/* The main thread makes and sends an answer whole: it has to be bounded. */
+/* The main thread makes and sends an answer whole: it has to be bounded.
+ * (Sessions come in pieces.) */
 #define MAX_LISTED 10000
 
 static unixctl_cb_func xlat_list, xlat_show, xlat_mappings, xlat_sessions,
@@ -31,7 +36,8 @@ vse_appctl_init(void)
     unixctl_command_register("xlat/show", "zone", 1, 1, xlat_show, NULL);
     unixctl_command_register("xlat/mappings", "zone [text]", 1, 2,
                              xlat_mappings, NULL);
-    unixctl_command_register("xlat/sessions", "zone [filter]", 1, 2,
+    unixctl_command_register("xlat/sessions",
+                             "zone [filter] [--limit=n] [--cursor=n]", 1, 4,
                              xlat_sessions, NULL);
     unixctl_command_register("xlat/query", "zone tuple|address", 2, 2,
                              xlat_query, NULL);
@@ -101,6 +107,20 @@ sum_drops(const struct xlat_counters *counters)
     return sum;
 }
 
+/* Returns the number of sessions of 'zone', which may be null, or nothing if
+ * it has none. */
+static struct json *
+count_sessions(const struct xlat_zone *zone)
+{
+    struct nat64_gauges gauges;
+
+    if (!zone || !xlat_zone_is_stateful(zone)) {
+        return json_null_create();
+    }
+    nat64_get_gauges(zone, &gauges);
+    return json_integer_create(gauges.sessions);
+}
+
 static void
 list_zone(const struct vse_config_zone *row, struct vse_record *r)
 {
@@ -120,6 +140,7 @@ list_zone(const struct vse_config_zone *row, struct vse_record *r)
     vse_record_put_int(r, "passed", counters.passed);
     vse_record_put_int(r, "replies", counters.replies);
     vse_record_put_int(r, "dropped", sum_drops(&counters));
+    vse_record_put(r, "sessions", count_sessions(zone));
 }
 
 static void
@@ -130,11 +151,11 @@ xlat_list(struct unixctl_conn *conn, int argc OVS_UNUSED,
     size_t n;
     const struct vse_config_zone **rows = vse_config_get_all(&n);
 
-    vse_records_init(&rs);
+    vse_records_init(&rs, conn);
     for (size_t i = 0; i < n; i++) {
         list_zone(rows[i], vse_records_add(&rs));
     }
-    vse_records_reply(&rs, conn);
+    vse_records_reply(&rs);
     vse_records_destroy(&rs);
     free(rows);
 }
@@ -156,10 +177,16 @@ show_zone(const struct vse_config_zone *row, struct vse_record *r)
         vse_record_put_string(r, "in-force", "previous");
     }
     put_column(r, row, "kind");
-    put_column(r, row, "pool6");
+    if (xlat_zone_kind(zone) != XLAT_KIND_NAT44) {
+        put_column(r, row, "pool6");
+    }
     put_column(r, row, "pool4");
-    vse_record_put_int(r, "eamt-entries", xlat_zone_n_eams(zone));
-    vse_record_put_int(r, "mappings", xlat_zone_n_mappings(zone));
+    if (xlat_zone_is_stateful(zone)) {
+        put_column(r, row, "bib");
+    } else {
+        vse_record_put_int(r, "eamt-entries", xlat_zone_n_eams(zone));
+        vse_record_put_int(r, "mappings", xlat_zone_n_mappings(zone));
+    }
     put_column(r, row, "other_config");
 }
 
@@ -197,6 +224,19 @@ listing_add(struct listing *l, const char *a, const char *b)
         return NULL;
     }
     return vse_records_add(&l->records);
+}
+
+/* Answers 'conn', for which 'l' was made, with it, which is destroyed. */
+static void
+listing_reply(struct listing *l, struct unixctl_conn *conn)
+{
+    if (l->too_many) {
+        reply_error(conn, xasprintf("more than %d entries: give a part of the "
+                                    "text of those to list", MAX_LISTED));
+    } else {
+        vse_records_reply(&l->records);
+    }
+    vse_records_destroy(&l->records);
 }
 
 static void
@@ -242,30 +282,20 @@ xlat_mappings(struct unixctl_conn *conn, int argc, const char *argv[],
     if (!zone) {
         return;
     }
-    vse_records_init(&l.records);
+    vse_records_init(&l.records, conn);
     xlat_zone_for_each_eam(zone, list_eam, &l);
     xlat_zone_for_each_mapping(zone, list_mapping, &l);
-    if (l.too_many) {
-        reply_error(conn, xasprintf("more than %d entries: give a part of the "
-                                    "text of those to list", MAX_LISTED));
-    } else {
-        vse_records_reply(&l.records, conn);
-    }
-    vse_records_destroy(&l.records);
+    listing_reply(&l, conn);
 }
 
-/* Translation in the kinds of zones that there are is stateless: whatever the
- * filter, the list is empty. */
 static void
-xlat_sessions(struct unixctl_conn *conn, int argc OVS_UNUSED,
-              const char *argv[], void *aux OVS_UNUSED)
+xlat_sessions(struct unixctl_conn *conn, int argc, const char *argv[],
+              void *aux OVS_UNUSED)
 {
-    struct vse_records rs;
+    const struct xlat_zone *zone = find_zone(conn, argv[1]);
 
-    if (find_zone(conn, argv[1])) {
-        vse_records_init(&rs);
-        vse_records_reply(&rs, conn);
-        vse_records_destroy(&rs);
+    if (zone) {
+        vse_sessions_start(conn, xlat_zone_number(zone), argv + 2, argc - 2);
     }
 }
 
@@ -312,6 +342,27 @@ put_switch_counters(struct vse_record *r)
     }
 }
 
+/* What there is right now of a stateful zone. */
+static void
+put_gauges(const struct xlat_zone *zone, struct vse_record *r)
+{
+    struct nat64_gauges gauges;
+
+    if (xlat_zone_is_stateful(zone)) {
+        nat64_get_gauges(zone, &gauges);
+        vse_record_put_int(r, "sessions", gauges.sessions);
+        vse_record_put_int(r, "max-sessions", gauges.max_sessions);
+        vse_record_put_int(r, "bindings", gauges.bindings);
+        vse_record_put_int(r, "stored-syns", gauges.stored_syns);
+        vse_record_put_int(r, "subscribers", gauges.subscribers);
+        vse_record_put_int(r, "log-events-lost", gauges.events_lost);
+        vse_record_put_int(r, "ports-in-use", gauges.ports_in_use);
+        vse_record_put_int(r, "ports", gauges.ports);
+        vse_record_put_int(r, "fragments-held", gauges.fragments_held);
+        vse_record_put_int(r, "memory-bytes", gauges.bytes);
+    }
+}
+
 static void
 xlat_stats(struct unixctl_conn *conn, int argc, const char *argv[],
            void *aux OVS_UNUSED)
@@ -329,6 +380,7 @@ xlat_stats(struct unixctl_conn *conn, int argc, const char *argv[],
         if (zone) {
             xlat_zone_get_counters(zone, &counters);
             xlat_counters_for_each(&counters, put_counter, &r);
+            put_gauges(zone, &r);
             vse_record_reply(&r, conn);
         }
     }
@@ -340,6 +392,7 @@ xlat_flush(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
            void *aux OVS_UNUSED)
 {
     const struct vse_config_zone *row = find_row(conn, argv[1]);
+    const struct xlat_zone *zone = row ? vse_zone_find(row->number) : NULL;
     struct vse_record r;
 
     if (!row) {
@@ -347,9 +400,15 @@ xlat_flush(struct unixctl_conn *conn, int argc OVS_UNUSED, const char *argv[],
     }
     vse_record_init(&r);
     vse_record_put_int(&r, "zone", row->number);
-    vse_record_put_int(&r, "flushed", 0);
-    vse_record_put_string(&r, "note", "translation in this zone is stateless: "
-                          "there are no sessions, and counters never fall");
+    if (zone && xlat_zone_is_stateful(zone)) {
+        vse_record_put_int(&r, "flushed",
+                           nat64_flush(zone, time_usec(), vse_postpone));
+    } else {
+        vse_record_put_int(&r, "flushed", 0);
+        vse_record_put_string(&r, "note",
+                              "translation in this zone is stateless: there "
+                              "are no sessions, and counters never fall");
+    }
     vse_record_reply(&r, conn);
     vse_record_destroy(&r);
 }

@@ -4,7 +4,7 @@
 #define VSE_APPCTL_H 1
 
 /* The commands of ovs-appctl about zones: xlat/list, xlat/show, xlat/mappings,
- * xlat/query, xlat/stats, xlat/flush.  Main thread only. */
+ * xlat/sessions, xlat/query, xlat/stats, xlat/flush.  Main thread only. */
 
 /* Registers the commands.  Called once. */
 void vse_appctl_init(void);

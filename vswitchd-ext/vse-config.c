@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "entropy.h"
 #include "hash.h"
 #include "lib/vswitch-idl.h"
 #include "openvswitch/json.h"
@@ -18,6 +19,7 @@
 #include "timeval.h"
 #include "util.h"
 #include "vse-hooks.h"
+#include "vse-log.h"
 #include "vse-zones.h"
 #include "xlat-conf.h"
 #include "xlat-zone.h"
@@ -61,16 +63,17 @@ vse_config_exit(void)
     }
     hmap_destroy(&zones);
     hmap_init(&zones);
+    vse_log_exit();
 }
 
 static bool
 vse_config_changed(void)
 {
     struct vse_config_zone *z;
-    bool changed = false;
+    bool changed = vse_log_changed();
 
     if (!n_files || time_msec() < next_look) {
-        return false;
+        return changed;
     }
     next_look = time_msec() + LOOK_INTERVAL_MS;
 
@@ -87,6 +90,7 @@ vse_config_wait(void)
     if (n_files) {
         poll_timer_wait_until(next_look);
     }
+    vse_log_wait();
 }
 
 /* A mapping has no zone to show an error in its 'status'. */
@@ -347,8 +351,19 @@ row_to_json(const struct ovsrec_xlat_zone *row)
                     strings_to_json(row->pool6, row->n_pool6));
     json_object_put(object, "pool4",
                     strings_to_json(row->pool4, row->n_pool4));
+    json_object_put(object, "bib", strings_to_json(row->bib, row->n_bib));
     json_object_put(object, "other_config", options.all);
     return object;
+}
+
+/* Keys the hashes of 'conf', so that nobody can fill one chain of them. */
+static void
+set_seed(struct xlat_conf *conf)
+{
+    uint64_t seed;
+
+    get_entropy_or_die(&seed, sizeof seed);
+    xlat_conf_set_seed(conf, seed);
 }
 
 /* Compiles 'row' and puts it into force.  Returns NULL, or a sentence that the
@@ -361,6 +376,7 @@ zone_compile(struct vse_config_zone *z, const struct ovsrec_xlat_zone *row,
     char *error = vse_row_read(row, group, &z->eamt_file, &z->mapping_file,
                                conf);
 
+    set_seed(conf);
     if (!error) {
         error = check_name(z);
     }
@@ -418,6 +434,7 @@ zone_set_status(const struct vse_config_zone *z,
                 const struct ovsrec_xlat_zone *row)
 {
     struct smap status = SMAP_INITIALIZER(&status);
+    char *log_error = vse_log_get_error(z->number);
 
     if (z->error) {
         smap_add(&status, "state", "refused");
@@ -425,6 +442,9 @@ zone_set_status(const struct vse_config_zone *z,
         smap_add(&status, "in-force", z->in_force ? "previous" : "none");
     } else {
         smap_add(&status, "state", "active");
+    }
+    if (log_error) {
+        smap_add_nocopy(&status, xstrdup("log-error"), log_error);
     }
     ovsrec_xlat_zone_set_status(row, &status);
     smap_destroy(&status);

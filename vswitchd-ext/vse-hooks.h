@@ -29,10 +29,14 @@ struct vse_xlat {
     uint32_t zone;
     uint32_t flags;              /* VSE_XLAT_*. */
     uint32_t reply_recirc_id;    /* Where errors made here go; 0: nowhere. */
+    uint32_t tenant;             /* With VSE_XLAT_TENANT, that of packets from
+                                  * inside. */
 };
 
 /* The direction, an 'enum xlat_dir', stands above the flags proper. */
 #define VSE_XLAT_ILA       (1u << 0)
+#define VSE_XLAT_TENANT    (1u << 1) /* Marks what is translated with state by
+                                      * its tenant. */
 #define VSE_XLAT_DIR_SHIFT 8
 #define VSE_XLAT_DIR_MASK  0x300u
 

@@ -8,6 +8,7 @@
 #include "vse-appctl.h"
 #include "vse-config.h"
 #include "vse-hooks.h"
+#include "vse-sessions.h"
 
 void
 vse_init(void)
@@ -18,4 +19,16 @@ vse_init(void)
     vse_config_register(&hooks);
     vse_appctl_init();
     vse_hooks = &hooks;
+}
+
+void
+vse_run(void)
+{
+    vse_sessions_run();
+}
+
+void
+vse_wait(void)
+{
+    vse_sessions_wait();
 }

@@ -31,6 +31,9 @@ vse_odp_format(const struct vse_xlat *xlat, struct ds *s)
     if (vse_dir_name(dir)) {
         ds_put_format(s, ",dir=%s", vse_dir_name(dir));
     }
+    if (xlat->flags & VSE_XLAT_TENANT) {
+        ds_put_format(s, ",tenant=%"PRIu32, xlat->tenant);
+    }
     if (xlat->reply_recirc_id) {
         ds_put_format(s, ",reply=%#"PRIx32, xlat->reply_recirc_id);
     }
@@ -82,6 +85,11 @@ parse(const char *s, struct vse_xlat *xlat)
     }
     if (ovs_scan(&s[n], ",dir=%15[a-z_]%n", dir, &m)) {
         xlat->flags |= vse_dir_from_name(dir) << VSE_XLAT_DIR_SHIFT;
+        n += m;
+    }
+    if (!(xlat->flags & VSE_XLAT_ILA)
+        && ovs_scan(&s[n], ",tenant=%"SCNi32"%n", &xlat->tenant, &m)) {
+        xlat->flags |= VSE_XLAT_TENANT;
         n += m;
     }
     if (ovs_scan(&s[n], ",reply=%"SCNi32"%n", &xlat->reply_recirc_id, &m)) {

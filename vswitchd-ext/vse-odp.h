@@ -4,7 +4,7 @@
 #define VSE_ODP_H 1
 
 /* The datapath action as text, as dpctl/dump-flows prints it and
- * dpctl/add-flow reads it: "nat64(zone=1,reply=0x2)",
+ * dpctl/add-flow reads it: "nat64(zone=1,tenant=7,reply=0x2)",
  * "ila(zone=1,dir=to_locator,reply=0x2)".
  *
  * Compiled into libopenvswitch. */

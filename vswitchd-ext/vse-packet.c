@@ -22,6 +22,8 @@ static void set_ethertype(struct dp_packet *, uint8_t family);
 static void set_snap_length(uint8_t *ip, uint8_t l2_bytes, uint32_t len);
 static void set_offsets(const struct vse_packet *, const struct pk *);
 static void set_ip_checksum_state(struct dp_packet *, uint8_t family);
+static struct dp_packet *new_packet(const struct vse_packet *, const void *l2,
+                                    size_t ip_bytes);
 static struct dp_packet *new_fragment(const struct vse_packet *,
                                       size_t ip_bytes);
 
@@ -109,6 +111,20 @@ vse_packet_take_fragments(struct vse_packet *vp, const struct pk *pk,
         dp_packet_batch_add(batch, packet);
     }
     dp_packet_delete(vp->packet);
+}
+
+struct dp_packet *
+vse_packet_new_like(const struct vse_packet *vp, const void *ip, size_t n)
+{
+    struct dp_packet *packet = new_packet(vp, vp->l2, n);
+    uint8_t *l3 = dp_packet_l3(packet);
+
+    memcpy(l3, ip, n);
+    set_snap_length(l3, vp->l2_bytes, n);
+    packet->l4_ofs = packet->l3_ofs
+                     + (vp->family == 4 ? (l3[0] & 0xf) * 4
+                        : IPV6_HEADER_LEN);
+    return packet;
 }
 
 void
@@ -225,28 +241,39 @@ set_ip_checksum_state(struct dp_packet *packet, uint8_t family)
     }
 }
 
-/* Returns a packet with room for 'ip_bytes' behind the link-layer header of
- * 'vp', and with all that is true of each fragment of it. */
+/* Returns a packet with the link-layer header 'l2' in front of 'ip_bytes' that
+ * are to be filled, and with what is true of others from where the packet of
+ * 'vp' is from. */
 static struct dp_packet *
-new_fragment(const struct vse_packet *vp, size_t ip_bytes)
+new_packet(const struct vse_packet *vp, const void *l2, size_t ip_bytes)
 {
-    const struct dp_packet *whole = vp->packet;
+    const struct dp_packet *like = vp->packet;
     struct dp_packet *packet;
 
     packet = dp_packet_new_with_headroom(vp->l2_bytes + ip_bytes,
                                          NEW_HEADROOM);
-    dp_packet_put(packet, dp_packet_data(whole), vp->l2_bytes);
+    dp_packet_put(packet, l2, vp->l2_bytes);
     dp_packet_put_uninit(packet, ip_bytes);
-    packet->md = whole->md;
-    packet->packet_type = whole->packet_type;
+    packet->md = like->md;
+    packet->packet_type = like->packet_type;
     packet->l3_ofs = vp->l2_bytes;
+    if (dp_packet_rss_valid(like)) {
+        dp_packet_set_rss_hash(packet, dp_packet_get_rss_hash(like));
+    }
+    return packet;
+}
+
+/* Likewise for a fragment of the translated packet of 'vp'. */
+static struct dp_packet *
+new_fragment(const struct vse_packet *vp, size_t ip_bytes)
+{
+    const struct dp_packet *whole = vp->packet;
+    struct dp_packet *packet = new_packet(vp, dp_packet_data(whole), ip_bytes);
+
     packet->l4_ofs = vse_ip_family(dp_packet_l3(whole)) == 4
                      ? whole->l4_ofs
                      : vp->l2_bytes + IPV6_HEADER_LEN
                        + sizeof(struct ovs_16aligned_ip6_frag);
-    if (dp_packet_rss_valid(whole)) {
-        dp_packet_set_rss_hash(packet, dp_packet_get_rss_hash(whole));
-    }
     set_ip_checksum_state(packet, vse_ip_family(dp_packet_l3(whole)));
     return packet;
 }

@@ -70,6 +70,12 @@ void vse_packet_take_reply(struct vse_packet *, const struct pk *pk);
 void vse_packet_take_fragments(struct vse_packet *, const struct pk *pk,
                                struct dp_packet_batch *batch);
 
+/* Returns a new packet that has come like the one that was lent, with its
+ * link-layer header and metadata, and has the 'n' bytes of IP at 'ip'.  To be
+ * called before that one is taken. */
+struct dp_packet *vse_packet_new_like(const struct vse_packet *,
+                                      const void *ip, size_t n);
+
 /* Inline for the packet path's sake: what is said above, for plain packets.
  * The functions below are for any. */
 
@@ -181,26 +187,31 @@ vse_packet_take(struct vse_packet *vp, const struct pk *pk)
 {
     struct dp_packet *packet = vp->packet;
     uint8_t *frame = pk->data - ETH_HEADER_LEN;
+    uint8_t family = vse_ip_family(pk->data);
 
-    /* Most often, the other family comes out, without a fragment header. */
-    if (OVS_UNLIKELY(!vp->plain || vse_ip_family(pk->data) == vp->family
-                     || (vp->family == 4
-                         && pk->data[6] == IPPROTO_FRAGMENT))) {
+    /* Most often, IPv4 comes out, or IPv6 of it without a fragment header. */
+    if (OVS_UNLIKELY(!vp->plain
+                     || (family == 6
+                         && (vp->family == 6
+                             || pk->data[6] == IPPROTO_FRAGMENT)))) {
         vse_packet_take__(vp, pk);
         return;
     }
-    memcpy(frame, vp->l2, ETH_HEADER_LEN - sizeof(ovs_be16));
+    if (OVS_LIKELY(pk->data != vp->l3)) {
+        memcpy(frame, vp->l2, ETH_HEADER_LEN - sizeof(ovs_be16));
+        put_unaligned_be16((ovs_be16 *) pk->data - 1,
+                           family == 4 ? htons(ETH_TYPE_IP)
+                                       : htons(ETH_TYPE_IPV6));
+    }
     dp_packet_set_l2_pad_size(packet, 0);
     dp_packet_set_data(packet, frame);
     dp_packet_set_size(packet, ETH_HEADER_LEN + pk->len);
     packet->inner_l3_ofs = packet->inner_l4_ofs = UINT16_MAX;
-    if (vp->family == 4) {
-        put_unaligned_be16((ovs_be16 *) pk->data - 1, htons(ETH_TYPE_IPV6));
+    if (family == 6) {
         packet->l4_ofs = ETH_HEADER_LEN + IPV6_HEADER_LEN;
         dp_packet_ip_checksum_set_unknown(packet);
     } else {
-        put_unaligned_be16((ovs_be16 *) pk->data - 1, htons(ETH_TYPE_IP));
-        packet->l4_ofs = ETH_HEADER_LEN + IP_HEADER_LEN;
+        packet->l4_ofs = ETH_HEADER_LEN + (pk->data[0] & 0xf) * 4;
         dp_packet_ip_checksum_set_good(packet);
     }
     if (OVS_UNLIKELY(pk->gso_size)) {

@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csum.h"
 #include "dp-packet.h"
 #include "flow.h"
+#include "nat64.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
+#include "timeval.h"
 #include "util.h"
 #include "vse-record.h"
+#include "vse-tuple.h"
 #include "xlat-addr.h"
 #include "xlat-prefix.h"
 #include "xlat-zone.h"
@@ -21,16 +25,7 @@
 /* Room in front of a packet for the header it may grow. */
 #define HEADROOM 128
 
-/* A packet, in the operator's words. */
-struct tuple {
-    const char *proto;             /* As written, or NULL: an address. */
-    uint8_t nw_proto;
-    struct xlat_prefix src, dst;
-    uint64_t sport, dport;         /* ICMP: the identifier is 'sport'. */
-};
-
-static char *tuple_parse(char *text, struct tuple *);
-static void tuple_run(const struct xlat_zone *, const struct tuple *,
+static void tuple_run(const struct xlat_zone *, const struct vse_tuple *,
                       struct vse_record *);
 static void address_run(const struct xlat_zone *, const struct xlat_prefix *,
                         struct vse_record *);
@@ -44,173 +39,127 @@ vse_query(const struct xlat_zone *zone, const char *what,
     if (xlat_address_parse(what, 0, &address)) {
         if (xlat_zone_kind(zone) == XLAT_KIND_ILA && address.family != 6) {
             return xstrdup("a zone of kind ila has IPv6 addresses only");
+        } else if (xlat_zone_is_stateful(zone)) {
+            return xstrdup("a stateful zone translates no address, but "
+                           "packets: PROTO,SRC:PORT,DST:PORT");
         }
         address_run(zone, &address, answer);
         return NULL;
     }
 
-    struct tuple tuple;
-    char *text = xstrdup(what);
-    char *error = tuple_parse(text, &tuple);
+    struct vse_tuple tuple;
+    char *error = vse_tuple_parse(what, &tuple);
 
     if (!error) {
         tuple_run(zone, &tuple, answer);
     }
-    free(text);
     return error;
-}
-
-static const struct proto {
-    const char *name;
-    uint8_t nw_proto;
-} protos[] = {
-    { "tcp", IPPROTO_TCP },
-    { "udp", IPPROTO_UDP },
-    { "sctp", IPPROTO_SCTP },
-    { "icmp", IPPROTO_ICMP },
-};
-
-static bool
-port_parse(const char *s, uint64_t *port)
-{
-    unsigned int value;
-
-    if (!s || !str_to_uint(s, 10, &value) || value > UINT16_MAX) {
-        return false;
-    }
-    *port = value;
-    return true;
-}
-
-/* Parses 'text', which it cuts into pieces that '*t' points into. */
-static char *
-tuple_parse(char *text, struct tuple *t)
-{
-    char *save = NULL;
-    const char *name = strtok_r(text, ",", &save);
-    const char *src = strtok_r(NULL, ",", &save);
-    const char *sport = strtok_r(NULL, ",", &save);
-    const char *dst = strtok_r(NULL, ",", &save);
-    const char *dport = strtok_r(NULL, ",", &save);
-
-    memset(t, 0, sizeof *t);
-    for (size_t i = 0; name && i < ARRAY_SIZE(protos); i++) {
-        if (!strcmp(name, protos[i].name)) {
-            t->proto = protos[i].name;
-            t->nw_proto = protos[i].nw_proto;
-        }
-    }
-
-    bool icmp = t->nw_proto == IPPROTO_ICMP;
-    if (!t->proto || strtok_r(NULL, ",", &save) || (icmp && dport)) {
-        return xstrdup("neither an address, nor \"PROTO,SRC,SPORT,DST,DPORT\" "
-                       "with PROTO tcp, udp or sctp, nor \"icmp,SRC,ID,DST\"");
-    } else if (!src || !xlat_address_parse(src, 0, &t->src)) {
-        return xasprintf("\"%s\" is not an address", src ? src : "");
-    } else if (!dst || !xlat_address_parse(dst, t->src.family, &t->dst)) {
-        return xasprintf("\"%s\" is not an IPv%d address", dst ? dst : "",
-                         t->src.family);
-    } else if (!port_parse(sport, &t->sport)
-               || (!icmp && !port_parse(dport, &t->dport))) {
-        return xstrdup("ports and identifiers are numbers from 0 to 65535");
-    }
-    return NULL;
-}
-
-/* Appends 'address' without its length. */
-static void
-address_format(const struct xlat_prefix *address, struct ds *ds)
-{
-    char text[XLAT_PREFIX_TEXT_SIZE];
-
-    xlat_prefix_format(address, text);
-    ds_put_buffer(ds, text, strcspn(text, "/"));
 }
 
 static void
 put_address(struct vse_record *r, const char *key,
             const struct xlat_prefix *address)
 {
+    const struct vse_endpoint e = { .address = *address };
     struct ds ds = DS_EMPTY_INITIALIZER;
 
-    address_format(address, &ds);
+    vse_endpoint_format(&e, &ds);
     vse_record_put_string(r, key, ds_cstr(&ds));
     ds_destroy(&ds);
 }
 
 static void
-put_tuple(struct vse_record *r, const char *key, const struct tuple *t)
+put_tuple(struct vse_record *r, const char *key, const struct vse_tuple *t)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
 
-    ds_put_format(&ds, "%s,", t->proto);
-    address_format(&t->src, &ds);
-    ds_put_format(&ds, ",%"PRIu64",", t->sport);
-    address_format(&t->dst, &ds);
-    if (t->nw_proto != IPPROTO_ICMP) {
-        ds_put_format(&ds, ",%"PRIu64, t->dport);
-    }
+    vse_tuple_format(t, &ds);
     vse_record_put_string(r, key, ds_cstr(&ds));
     ds_destroy(&ds);
 }
 
-static struct xlat_prefix
-address_load(const void *p, int family)
-{
-    struct xlat_prefix address = { .family = family };
+/* ------------------------------------------------------------------------
+ * Packets.
+ * ------------------------------------------------------------------------ */
 
-    if (family == 4) {
-        address.ip.hi = (uint64_t) xlat_ip4_load(p) << 32;
-        address.len = 32;
-    } else {
-        address.ip = xlat_ip6_load(p);
-        address.len = 128;
-    }
-    return address;
+/* Makes the echo request 'p' one of 'id'. */
+static void
+set_icmp_id(struct dp_packet *p, uint16_t id)
+{
+    struct icmp_header *icmp = dp_packet_l4(p);
+
+    icmp->icmp_csum = recalc_csum16(icmp->icmp_csum,
+                                    icmp->icmp_fields.echo.id, htons(id));
+    icmp->icmp_fields.echo.id = htons(id);
 }
 
 /* Composes the packet that 't' describes. */
 static struct dp_packet *
-tuple_to_packet(const struct tuple *t)
+tuple_to_packet(const struct vse_tuple *t)
 {
     static const uint8_t payload[32];
     struct dp_packet *p = dp_packet_new(256);
+    bool v4 = t->src.address.family == 4;
     struct flow flow = {
         .nw_proto = t->nw_proto,
         .nw_ttl = 64,
-        .tp_src = htons(t->sport),
-        .tp_dst = htons(t->dport),
+        .tp_src = htons(t->src.port),
+        .tp_dst = htons(t->dst.port),
+        .tcp_flags = htons(t->tcp_flags),
     };
 
-    if (t->src.family == 4) {
+    if (v4) {
         flow.dl_type = htons(ETH_TYPE_IP);
-        flow.nw_src = htonl(t->src.ip.hi >> 32);
-        flow.nw_dst = htonl(t->dst.ip.hi >> 32);
+        flow.nw_src = htonl(vse_endpoint_ip4(&t->src));
+        flow.nw_dst = htonl(vse_endpoint_ip4(&t->dst));
     } else {
         flow.dl_type = htons(ETH_TYPE_IPV6);
-        xlat_ip6_store(t->src.ip, &flow.ipv6_src);
-        xlat_ip6_store(t->dst.ip, &flow.ipv6_dst);
+        xlat_ip6_store(t->src.address.ip, &flow.ipv6_src);
+        xlat_ip6_store(t->dst.address.ip, &flow.ipv6_dst);
     }
-    if (t->nw_proto == IPPROTO_ICMP) {
-        bool v4 = t->src.family == 4;
-
+    if (vse_tuple_is_icmp(t)) {
         flow.nw_proto = v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
         flow.tp_src = htons(v4 ? ICMP4_ECHO_REQUEST : ICMP6_ECHO_REQUEST);
         flow.tp_dst = 0;
     }
     flow_compose(p, &flow, payload, sizeof payload, false);
+    if (vse_tuple_is_icmp(t)) {
+        set_icmp_id(p, t->src.port);
+    }
     dp_packet_prealloc_headroom(p, HEADROOM);
     return p;
 }
 
-/* Sends 't' through 'zone', without counting it, and sets the addresses in
- * '*out' to what is in the packet afterwards. */
+/* Reads the addresses, ports and identifier of the IP packet at 'ip', which
+ * has no extension headers, into 't'. */
+static void
+tuple_load(struct vse_tuple *t, const uint8_t *ip)
+{
+    int family = ip[0] >> 4;
+    const uint8_t *src = ip + (family == 4 ? 12 : 8);
+    const uint8_t *l4 = ip + (family == 4 ? IP_HEADER_LEN : IPV6_HEADER_LEN);
+    uint16_t first = l4[0] << 8 | l4[1];
+    uint16_t second = l4[2] << 8 | l4[3];
+    uint16_t id = l4[4] << 8 | l4[5];
+
+    t->src = vse_endpoint_load(family, src, vse_tuple_is_icmp(t) ? id : first);
+    t->dst = vse_endpoint_load(family, src + (family == 4 ? 4 : 16), second);
+    t->dst.has_port = !vse_tuple_is_icmp(t);
+}
+
+/* Sends 't' through 'zone', without counting it, and sets '*out' to what is in
+ * the packet afterwards. */
 static struct xlat_job
-tuple_translate(const struct xlat_zone *zone, const struct tuple *t,
-                struct tuple *out)
+tuple_translate(const struct xlat_zone *zone, const struct vse_tuple *t,
+                struct vse_tuple *out)
 {
     struct dp_packet *p = tuple_to_packet(t);
-    struct xlat_ctx ctx = { .rng = 1, .dry_run = true };
+    struct xlat_ctx ctx = {
+        .now_us = time_usec(),
+        .rng = 1,
+        .tenant = t->tenant,
+        .dry_run = true,
+    };
     struct xlat_job job = {
         .pk = {
             .data = dp_packet_l3(p),
@@ -223,16 +172,15 @@ tuple_translate(const struct xlat_zone *zone, const struct tuple *t,
 
     *out = *t;
     if (job.verdict == XLAT_TRANSLATED) {
-        int family = job.pk.data[0] >> 4;
-        size_t size = family == 4 ? 4 : 16;
-        const uint8_t *src = job.pk.data + (family == 4 ? 12 : 8);
-
-        out->src = address_load(src, family);
-        out->dst = address_load(src + size, family);
+        tuple_load(out, job.pk.data);
     }
     dp_packet_delete(p);
     return job;
 }
+
+/* ------------------------------------------------------------------------
+ * Answers.
+ * ------------------------------------------------------------------------ */
 
 static void
 put_verdict(struct vse_record *r, const struct xlat_job *job)
@@ -242,6 +190,7 @@ put_verdict(struct vse_record *r, const struct xlat_job *job)
         [XLAT_REPLY] = "reply",
         [XLAT_PASSED] = "passed",
         [XLAT_DROPPED] = "dropped",
+        [XLAT_HELD] = "held",
     };
 
     vse_record_put_string(r, "verdict", names[job->verdict]);
@@ -287,14 +236,14 @@ address_lookup(const struct xlat_zone *zone, const struct xlat_prefix *in,
         struct in6_addr ip6 = in6addr_any;
 
         drop = xlat_addr_46(zone, htonl(in->ip.hi >> 32), &ip6, via);
-        *out = address_load(&ip6, 6);
+        *out = vse_endpoint_load(6, &ip6, 0).address;
     } else {
         struct in6_addr ip6;
         ovs_be32 ip4 = 0;
 
         xlat_ip6_store(in->ip, &ip6);
         drop = xlat_addr_64(zone, &ip6, &ip4, via);
-        *out = address_load(&ip4, 4);
+        *out = vse_endpoint_load(4, &ip4, 0).address;
     }
     return drop;
 }
@@ -334,11 +283,74 @@ put_ila_via(const struct xlat_zone *zone, const char *key,
     }
 }
 
+/* Sets '*ip' to the IPv4 address that 'address' is outside of 'zone'. */
+static bool
+outside_ip(const struct xlat_zone *zone, const struct xlat_prefix *address,
+           ovs_be32 *ip)
+{
+    struct xlat_via via;
+    struct in6_addr ip6;
+
+    if (address->family == 4) {
+        *ip = htonl(address->ip.hi >> 32);
+        return true;
+    }
+    xlat_ip6_store(address->ip, &ip6);
+    return xlat_addr_64(zone, &ip6, ip, &via) == XLAT_N_DROPS;
+}
+
+/* Returns whether 't', which becomes 'out', is from inside: IPv6 is, and IPv4
+ * if its source remains IPv4 but changes. */
+static bool
+is_from_inside(const struct vse_tuple *t, const struct vse_tuple *out)
+{
+    return (t->src.address.family == 6
+            || (out->src.address.family == 4
+                && !vse_endpoint_matches(&t->src, &out->src)));
+}
+
+/* Says which session of 'zone' translates 't' to 'out'. */
 static void
-tuple_run(const struct xlat_zone *zone, const struct tuple *t,
+put_session(const struct xlat_zone *zone, const struct vse_tuple *t,
+            const struct vse_tuple *out, struct vse_record *r)
+{
+    bool from_inside = is_from_inside(t, out);
+    const struct vse_endpoint *outside = from_inside ? &out->src : &t->dst;
+    const struct vse_endpoint *remote = from_inside ? &t->dst : &t->src;
+    bool begins = (t->nw_proto != IPPROTO_TCP
+                   || (t->tcp_flags & (TCP_SYN | TCP_RST)) == TCP_SYN);
+    struct nat64_session_info key = {
+        .proto = t->nw_proto,
+        .outside_port = vse_tuple_is_icmp(t) && !from_inside ? t->src.port
+                        : outside->port,
+        .remote_port = vse_tuple_is_icmp(t) ? 0 : remote->port,
+    };
+    struct nat64_session_info info;
+    bool found;
+
+    if (!outside_ip(zone, &outside->address, &key.outside)
+        || !outside_ip(zone, &remote->address, &key.remote)) {
+        return;
+    }
+    found = nat64_find_session(zone, time_usec(), &key, &info);
+    vse_record_put_string(r, "session", (found ? "exists"
+                                         : begins ? "would begin" : "none"));
+    if (found) {
+        if (info.state[0]) {
+            vse_record_put_string(r, "state", info.state);
+        }
+        vse_record_put_int(r, "expires", info.expires_s);
+    }
+    vse_record_put_string(r, "binding",
+                          (found || nat64_has_binding(zone, &key)
+                           ? "exists" : "would begin"));
+}
+
+static void
+tuple_run(const struct xlat_zone *zone, const struct vse_tuple *t,
           struct vse_record *r)
 {
-    struct tuple out;
+    struct vse_tuple out;
     struct xlat_job job = tuple_translate(zone, t, &out);
 
     put_verdict(r, &job);
@@ -349,10 +361,16 @@ tuple_run(const struct xlat_zone *zone, const struct tuple *t,
         put_reason(r, job.drop);
     }
     if (xlat_zone_kind(zone) == XLAT_KIND_SIIT) {
-        put_siit_via(zone, "source-by", &t->src, r);
-        put_siit_via(zone, "destination-by", &t->dst, r);
-    } else if (job.verdict == XLAT_TRANSLATED) {
-        put_ila_via(zone, "destination-by", &t->dst, &out.dst, r);
+        put_siit_via(zone, "source-by", &t->src.address, r);
+        put_siit_via(zone, "destination-by", &t->dst.address, r);
+    } else if (job.verdict != XLAT_TRANSLATED) {
+        return;
+    } else if (xlat_zone_kind(zone) == XLAT_KIND_ILA) {
+        put_ila_via(zone, "destination-by", &t->dst.address,
+                    &out.dst.address, r);
+    } else {
+        vse_record_put_int(r, "tenant", job.tenant);
+        put_session(zone, t, &out, r);
     }
 }
 
@@ -361,20 +379,22 @@ static void
 ila_address_run(const struct xlat_zone *zone, const struct xlat_prefix *in,
                 struct vse_record *r)
 {
-    struct tuple t = {
-        .proto = "udp", .nw_proto = IPPROTO_UDP, .sport = 1, .dport = 1,
-        .src = { .ip = { .hi = UINT64_C(0x20010db800000000), .lo = 1 },
-                 .family = 6, .len = 128 },
-        .dst = *in,
+    struct vse_tuple t = {
+        .proto = "udp",
+        .nw_proto = IPPROTO_UDP,
+        .src.address = { .ip = { .hi = UINT64_C(0x20010db800000000), .lo = 1 },
+                         .family = 6, .len = 128 },
+        .src.port = 1,
+        .dst = { .address = *in, .port = 1 },
     };
-    struct tuple out;
+    struct vse_tuple out;
     struct xlat_job job = tuple_translate(zone, &t, &out);
 
     put_verdict(r, &job);
     put_address(r, "in", in);
     if (job.verdict == XLAT_TRANSLATED) {
-        put_address(r, "out", &out.dst);
-        put_ila_via(zone, "by", in, &out.dst, r);
+        put_address(r, "out", &out.dst.address);
+        put_ila_via(zone, "by", in, &out.dst.address, r);
     } else if (job.verdict != XLAT_PASSED) {
         put_reason(r, job.drop);
     }

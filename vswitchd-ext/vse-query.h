@@ -10,11 +10,12 @@
 struct vse_record;
 struct xlat_zone;
 
-/* Says in 'answer' what 'zone' makes of 'what': an address, or a packet
- * written "PROTO,SRC,SPORT,DST,DPORT" (PROTO is tcp, udp or sctp) or
- * "icmp,SRC,ID,DST" (an echo request).  The answer names the entry or prefix
- * that decided.  Returns NULL, or a sentence about 'what' that the caller
- * frees. */
+/* Says in 'answer' what 'zone' makes of 'what': an address, unless the zone is
+ * stateful, or a packet written "PROTO,SRC:PORT,DST:PORT" (PROTO is tcp, udp
+ * or sctp) or "icmp,SRC:ID,DST" (an echo request), perhaps with ",tenant=N"
+ * and, of TCP, ",syn", ",ack", ",fin" or ",rst".  Commas may stand for the
+ * colons.  The answer names what decided: the entry or prefix, or the
+ * session.  Returns NULL, or a sentence about 'what' that the caller frees. */
 char *vse_query(const struct xlat_zone *zone, const char *what,
                 struct vse_record *answer);
 

@@ -12,9 +12,10 @@
 #include "unixctl.h"
 #include "util.h"
 
+static bool wants_json(struct unixctl_conn *);
+static void keep_last(struct vse_records *);
 static struct json *record_to_json(const struct vse_record *);
 static void record_to_text(const struct vse_record *, struct ds *);
-static struct json *records_to_json(const struct vse_records *);
 static void records_to_text(const struct vse_records *, struct ds *);
 static void value_to_text(const struct json *, struct ds *);
 
@@ -25,12 +26,19 @@ vse_record_init(struct vse_record *r)
 }
 
 void
-vse_record_destroy(struct vse_record *r)
+vse_record_clear(struct vse_record *r)
 {
     for (size_t i = 0; i < r->n; i++) {
         free(r->fields[i].key);
         json_destroy(r->fields[i].value);
     }
+    r->n = 0;
+}
+
+void
+vse_record_destroy(struct vse_record *r)
+{
+    vse_record_clear(r);
     free(r->fields);
 }
 
@@ -59,36 +67,31 @@ vse_record_put_int(struct vse_record *r, const char *key, int64_t value)
 }
 
 void
-vse_records_init(struct vse_records *rs)
+vse_records_init(struct vse_records *rs, struct unixctl_conn *conn)
 {
     memset(rs, 0, sizeof *rs);
+    rs->conn = conn;
+    rs->array = wants_json(conn) ? json_array_create_empty() : NULL;
+    vse_record_init(&rs->last);
+    ds_init(&rs->cells);
 }
 
 void
 vse_records_destroy(struct vse_records *rs)
 {
-    for (size_t i = 0; i < rs->n; i++) {
-        vse_record_destroy(&rs->records[i]);
-    }
-    free(rs->records);
+    vse_record_destroy(&rs->last);
+    json_destroy(rs->array);
+    ds_destroy(&rs->cells);
+    free(rs->widths);
 }
 
 struct vse_record *
 vse_records_add(struct vse_records *rs)
 {
-    if (rs->n >= rs->allocated) {
-        rs->records = x2nrealloc(rs->records, &rs->allocated,
-                                 sizeof *rs->records);
-    }
-    vse_record_init(&rs->records[rs->n]);
-    return &rs->records[rs->n++];
-}
-
-static bool
-wants_json(struct unixctl_conn *conn)
-{
-    return (unixctl_command_get_output_format(conn)
-            == UNIXCTL_OUTPUT_FMT_JSON);
+    keep_last(rs);
+    rs->has_last = true;
+    rs->n++;
+    return &rs->last;
 }
 
 void
@@ -105,18 +108,114 @@ vse_record_reply(const struct vse_record *r, struct unixctl_conn *conn)
     }
 }
 
-void
-vse_records_reply(const struct vse_records *rs, struct unixctl_conn *conn)
+static struct json *
+take_array(struct vse_records *rs)
 {
-    if (wants_json(conn)) {
-        unixctl_command_reply_json(conn, records_to_json(rs));
+    struct json *array = rs->array;
+
+    rs->array = NULL;
+    return array;
+}
+
+void
+vse_records_reply(struct vse_records *rs)
+{
+    keep_last(rs);
+    if (rs->array) {
+        unixctl_command_reply_json(rs->conn, take_array(rs));
     } else {
         struct ds ds = DS_EMPTY_INITIALIZER;
 
         records_to_text(rs, &ds);
-        unixctl_command_reply(conn, ds_cstr(&ds));
+        unixctl_command_reply(rs->conn, ds_cstr(&ds));
         ds_destroy(&ds);
     }
+}
+
+void
+vse_records_reply_part(struct vse_records *rs, const char *name,
+                       const char *more)
+{
+    keep_last(rs);
+    if (rs->array) {
+        struct json *object = json_object_create();
+
+        json_object_put(object, name, take_array(rs));
+        json_object_put(object, "more", more ? json_string_create(more)
+                                             : json_null_create());
+        unixctl_command_reply_json(rs->conn, object);
+    } else {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+
+        records_to_text(rs, &ds);
+        if (more) {
+            ds_put_format(&ds, "more: %s\n", more);
+        }
+        unixctl_command_reply(rs->conn, ds_cstr(&ds));
+        ds_destroy(&ds);
+    }
+}
+
+static bool
+wants_json(struct unixctl_conn *conn)
+{
+    return (unixctl_command_get_output_format(conn)
+            == UNIXCTL_OUTPUT_FMT_JSON);
+}
+
+/* Ends the cell of 'column' that begins at 'start'. */
+static void
+end_cell(struct vse_records *rs, size_t column, size_t start)
+{
+    rs->widths[column] = MAX(rs->widths[column], rs->cells.length - start);
+    ds_put_char(&rs->cells, '\0');
+}
+
+/* Puts a line of keys, those of 'r', above the first record. */
+static void
+put_keys(struct vse_records *rs, const struct vse_record *r)
+{
+    rs->n_columns = r->n;
+    rs->widths = xcalloc(r->n, sizeof *rs->widths);
+    for (size_t i = 0; i < r->n; i++) {
+        size_t start = rs->cells.length;
+
+        ds_put_cstr(&rs->cells, r->fields[i].key);
+        end_cell(rs, i, start);
+    }
+}
+
+static void
+put_values(struct vse_records *rs, const struct vse_record *r)
+{
+    ovs_assert(r->n == rs->n_columns);
+    for (size_t i = 0; i < r->n; i++) {
+        size_t start = rs->cells.length;
+
+        value_to_text(r->fields[i].value, &rs->cells);
+        end_cell(rs, i, start);
+    }
+}
+
+/* Keeps what is needed of the last record, and empties it. */
+static void
+keep_last(struct vse_records *rs)
+{
+    if (!rs->has_last) {
+        return;
+    } else if (rs->array) {
+        struct json *object = record_to_json(&rs->last);
+
+        json_array_add(rs->array, json_serialized_object_create(object));
+        json_destroy(object);
+    } else {
+        if (!rs->widths) {
+            put_keys(rs, &rs->last);
+        }
+        put_values(rs, &rs->last);
+    }
+    vse_record_clear(&rs->last);
+    rs->has_last = false;
 }
 
 static struct json *
@@ -141,64 +240,29 @@ record_to_text(const struct vse_record *r, struct ds *ds)
     }
 }
 
-static struct json *
-records_to_json(const struct vse_records *rs)
-{
-    struct json *array = json_array_create_empty();
-
-    for (size_t i = 0; i < rs->n; i++) {
-        json_array_add(array, record_to_json(&rs->records[i]));
-    }
-    return array;
-}
-
+/* Appends 'cell', and, unless it is the last of its line, as many spaces as
+ * the widest of its column has characters more, and two. */
 static void
-put_cell(struct ds *ds, const char *text, size_t width, bool last)
+put_cell(struct ds *ds, const char *cell, size_t n, size_t width, bool last)
 {
-    if (last) {
-        ds_put_format(ds, "%s\n", text);
-    } else {
-        ds_put_format(ds, "%-*s  ", (int) width, text);
-    }
-}
-
-static size_t
-column_width(const struct vse_records *rs, size_t column, struct ds *cell)
-{
-    size_t width = strlen(rs->records[0].fields[column].key);
-
-    for (size_t i = 0; i < rs->n; i++) {
-        ds_clear(cell);
-        value_to_text(rs->records[i].fields[column].value, cell);
-        width = MAX(width, cell->length);
-    }
-    return width;
+    ds_put_buffer(ds, cell, n);
+    ds_put_char_multiple(ds, last ? '\n' : ' ', last ? 1 : width - n + 2);
 }
 
 static void
 records_to_text(const struct vse_records *rs, struct ds *ds)
 {
-    if (!rs->n) {
-        return;
-    }
+    const char *cell = rs->cells.string;
+    const char *end = cell + rs->cells.length;
 
-    const struct vse_record *first = &rs->records[0];
-    size_t *widths = xmalloc(first->n * sizeof *widths);
-    struct ds cell = DS_EMPTY_INITIALIZER;
+    while (cell < end) {
+        for (size_t i = 0; i < rs->n_columns; i++) {
+            size_t n = strlen(cell);
 
-    for (size_t j = 0; j < first->n; j++) {
-        widths[j] = column_width(rs, j, &cell);
-        put_cell(ds, first->fields[j].key, widths[j], j + 1 == first->n);
-    }
-    for (size_t i = 0; i < rs->n; i++) {
-        for (size_t j = 0; j < first->n; j++) {
-            ds_clear(&cell);
-            value_to_text(rs->records[i].fields[j].value, &cell);
-            put_cell(ds, ds_cstr(&cell), widths[j], j + 1 == first->n);
+            put_cell(ds, cell, n, rs->widths[i], i + 1 == rs->n_columns);
+            cell += n + 1;
         }
     }
-    ds_destroy(&cell);
-    free(widths);
 }
 
 static void

@@ -188,8 +188,8 @@ read_columns(const struct ovsrec_xlat_zone *row, struct xlat_conf *conf)
     if (!error) {
         error = read_map(&row->eamt, conf, xlat_conf_add_eam);
     }
-    if (!error && row->n_bib) {
-        error = xasprintf("bib: a zone of kind %s has no bindings", row->kind);
+    if (!error) {
+        error = read_set(row->bib, row->n_bib, conf, xlat_conf_add_bib);
     }
     return error;
 }

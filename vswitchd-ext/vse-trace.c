@@ -14,7 +14,7 @@
 #include "timeval.h"
 #include "vse-action.h"
 #include "vse-packet.h"
-#include "xlat.h"
+#include "xlat-zone.h"
 
 /* TTL of a flow that does not say. */
 #define DEFAULT_TTL 64
@@ -45,6 +45,10 @@ vse_trace(const struct vse_xlat *action, const struct flow *in,
         if (job.verdict != XLAT_DROPPED) {
             replace_headers(out, packet);
         }
+        if (job.verdict == XLAT_TRANSLATED && action->flags & VSE_XLAT_TENANT
+            && xlat_zone_is_stateful(zone)) {
+            out->pkt_mark = job.tenant;
+        }
         dp_packet_delete(packet);
     }
     format(&job, out, words);
@@ -55,6 +59,7 @@ vse_trace(const struct vse_xlat *action, const struct flow *in,
         return VSE_TRACE_FORWARD;
     case XLAT_REPLY:
         return VSE_TRACE_REPLY;
+    case XLAT_HELD:
     case XLAT_DROPPED:
     default:
         return VSE_TRACE_GONE;
@@ -88,6 +93,7 @@ run(const struct xlat_zone *zone, const struct vse_xlat *action,
         .now_us = time_usec(),
         .rng = random_uint64() | 1,
         .dir = (action->flags & VSE_XLAT_DIR_MASK) >> VSE_XLAT_DIR_SHIFT,
+        .tenant = action->tenant,
         .dry_run = true,
     };
     struct vse_packet vp;
@@ -108,6 +114,7 @@ take(struct vse_packet *vp, const struct xlat_job *job)
         vse_packet_take_reply(vp, &job->pk);
         break;
     case XLAT_PASSED:
+    case XLAT_HELD:
     case XLAT_DROPPED:
         break;
     }
@@ -142,6 +149,9 @@ format(const struct xlat_job *job, const struct flow *out, struct ds *words)
         break;
     case XLAT_PASSED:
         ds_put_cstr(words, "passed untranslated (miss=pass)");
+        break;
+    case XLAT_HELD:
+        ds_put_cstr(words, "held until the first fragment comes");
         break;
     case XLAT_DROPPED:
         ds_put_format(words, "dropped, %s (%s)", xlat_drop_name(job->drop),

@@ -6,9 +6,12 @@
 
 #include <stdlib.h>
 
+#include "nat64.h"
 #include "ovs-rcu.h"
+#include "timeval.h"
 #include "util.h"
-
+#include "vse-expire.h"
+#include "vse-log.h"
 #include "xlat-conf.h"
 #include "xlat-zone.h"
 
@@ -56,11 +59,36 @@ vse_zone_put(uint32_t number, const struct xlat_conf *conf)
         return error ? error : xstrdup(ovs_strerror(retval));
     }
     replace(number, new);
+    if (xlat_zone_is_stateful(new)) {
+        nat64_fit(new, time_usec(), vse_postpone);
+        vse_expire_start();
+    }
+    vse_log_put(new);
     return NULL;
+}
+
+void
+vse_zone_for_each(void (*cb)(const struct xlat_zone *, void *aux), void *aux)
+{
+    for (uint32_t number = 0; number < ARRAY_SIZE(zones); number++) {
+        const struct xlat_zone *zone = vse_zone_find(number);
+
+        if (zone) {
+            cb(zone, aux);
+        }
+    }
 }
 
 void
 vse_zone_remove(uint32_t number)
 {
+    struct xlat_zone *old = ovsrcu_get_protected(struct xlat_zone *,
+                                                 &zones[number]);
+
     replace(number, NULL);
+    if (old && xlat_zone_log_to(old)) {
+        /* The log says that they end. */
+        nat64_flush(old, time_usec(), vse_postpone);
+    }
+    vse_log_remove(number);
 }

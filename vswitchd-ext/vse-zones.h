@@ -17,6 +17,10 @@ struct xlat_zone;
 /* Returns zone 'number', or NULL.  Any thread; lock-free. */
 const struct xlat_zone *vse_zone_find(uint32_t number);
 
+/* Calls 'cb' for each zone.  Any thread. */
+void vse_zone_for_each(void (*cb)(const struct xlat_zone *, void *aux),
+                       void *aux);
+
 /* Compiles 'conf' and puts it in the place of zone 'number', 0 to 65535, whose
  * counters go on, or makes that zone.  Returns NULL, or a sentence that says
  * what is wrong with 'conf', which the caller frees; the old zone then stays

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 
 bench_programs += \
 	tests/bench/bench-eamt-million \
+	tests/bench/bench-nat64-size \
 	tests/bench/bench-siit-rewrite \
 	tests/bench/memif-gen \
 	tests/bench/rr
@@ -27,6 +28,10 @@ tests_bench_rr_LDADD =
 
 tests_bench_bench_eamt_million_SOURCES = \
 	tests/bench/bench-eamt-million.c \
+	tests/bench/pairs.c tests/bench/pairs.h
+
+tests_bench_bench_nat64_size_SOURCES = \
+	tests/bench/bench-nat64-size.c \
 	tests/bench/pairs.c tests/bench/pairs.h
 
 tests_bench_bench_siit_rewrite_SOURCES = \

@@ -16,11 +16,11 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from cases import (addresses, bad, icmp46, icmp64, ilas, links, refused,
-                   siit46, siit64)
+from cases import (addresses, bad, icmp46, icmp64, ilas, links, nat44,
+                   nat64, refused, siit46, siit64)
 
-MODULES = (siit46, siit64, icmp46, icmp64, addresses, ilas, links, bad,
-           refused)
+MODULES = (siit46, siit64, nat64, nat44, icmp46, icmp64, addresses, ilas,
+           links, bad, refused)
 
 
 def main():

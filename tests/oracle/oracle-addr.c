@@ -181,8 +181,8 @@ in_list6(const struct orc_prefix6 *list, unsigned int n,
 
 /* Addresses that are nobody's: "this" network, loopback, multicast, limited
  * broadcast (RFC 1812, 5.3.7). */
-static bool
-illegal4(uint32_t v4)
+bool
+orc_illegal4(uint32_t v4)
 {
     static const struct orc_prefix4 list[] = {
         P4(0, 0, 0, 0, 8), P4(127, 0, 0, 0, 8), P4(224, 0, 0, 0, 4),
@@ -193,8 +193,8 @@ illegal4(uint32_t v4)
 }
 
 /* Unspecified, loopback, multicast, link-local. */
-static bool
-illegal6(const uint8_t v6[16])
+bool
+orc_illegal6(const uint8_t v6[16])
 {
     static const struct orc_prefix6 list[] = {
         { { 0 }, 128 }, { { [15] = 1 }, 128 }, { { 0xff }, 8 },
@@ -244,7 +244,7 @@ static void
 check_embedded(const struct orc_conf *conf, const struct orc_prefix6 *prefix,
                uint32_t v4, enum orc_role role, struct orc_why *why)
 {
-    if (illegal4(v4) && role != ORC_ERROR_SRC) {
+    if (orc_illegal4(v4) && role != ORC_ERROR_SRC) {
         why->must |= ORC_WHY(BAD_EMBEDDED);
     }
     if (well_known(prefix) && !conf->set.wkp_non_global) {
@@ -260,7 +260,7 @@ static void
 check4(const struct orc_conf *conf, uint32_t v4, enum orc_role role,
        struct orc_why *why)
 {
-    if (illegal4(v4) && role != ORC_ERROR_SRC) {
+    if (orc_illegal4(v4) && role != ORC_ERROR_SRC) {
         why->must |= (role == ORC_SRC ? ORC_WHY(BAD_SOURCE)
                       : ORC_WHY(BAD_EMBEDDED) | ORC_WHY(NO_MAPPING));
     }
@@ -317,11 +317,11 @@ static void
 check6(const struct orc_conf *conf, const uint8_t v6[16], enum orc_role role,
        struct orc_why *why)
 {
-    if (illegal6(v6) && role != ORC_ERROR_SRC) {
+    if (orc_illegal6(v6) && role != ORC_ERROR_SRC) {
         why->must |= (role == ORC_SRC ? ORC_WHY(BAD_SOURCE)
                       : ORC_WHY(NO_MAPPING));
     }
-    if (illegal6(v6) && role == ORC_ERROR_SRC) {
+    if (orc_illegal6(v6) && role == ORC_ERROR_SRC) {
         /* Replaced, before or after rules are asked. */
         struct orc_why denied = { 0, 0 };
 

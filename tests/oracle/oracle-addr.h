@@ -46,6 +46,10 @@ enum orc_method orc_addr64(const struct orc_conf *, const uint8_t v6[16],
 /* Returns true if an entry of the EAMT has 'v4' in its IPv4 prefix. */
 bool orc_eam_has4(const struct orc_conf *, uint32_t v4);
 
+/* Addresses that no packet is translated from or to. */
+bool orc_illegal4(uint32_t v4);
+bool orc_illegal6(const uint8_t v6[16]);
+
 /* Returns true if 'v4' is in pool4. */
 bool orc_pool4_has(const struct orc_conf *, uint32_t v4);
 

@@ -21,7 +21,13 @@ tests_liboracle_a_SOURCES += \
 	tests/oracle/oracle-private.h \
 	tests/oracle/oracle-reply.c \
 	tests/oracle/oracle-siit.c \
-	tests/oracle/oracle-siit.h
+	tests/oracle/oracle-siit.h \
+	tests/oracle/slow-frag.c \
+	tests/oracle/slow-nat64.c \
+	tests/oracle/slow-nat64.h \
+	tests/oracle/slow-packet.c \
+	tests/oracle/slow-ports.c \
+	tests/oracle/slow-state.c
 tests_liboracle_a_CPPFLAGS = $(oracle_cppflags)
 
 check_LIBRARIES += tests/librandom.a
@@ -42,6 +48,20 @@ TESTS += tests/random/random-xlat
 tests_random_random_xlat_SOURCES = tests/random/random-xlat.c
 tests_random_random_xlat_CPPFLAGS = $(oracle_cppflags)
 tests_random_random_xlat_LDADD = $(oracle_ldadd)
+
+# Random steps of a stateful zone, and its twin.
+check_PROGRAMS += tests/random/random-nat64
+TESTS += tests/random/random-nat64
+tests_random_random_nat64_SOURCES = \
+	tests/random/random-nat64-compare.c \
+	tests/random/random-nat64-gen.c \
+	tests/random/random-nat64.c \
+	tests/random/random-nat64.h \
+	tests/unit/nat64-walk.c \
+	tests/unit/nat64-walk.h
+tests_random_random_nat64_CPPFLAGS = $(oracle_cppflags) \
+	-I$(top_srcdir)/tests/unit
+tests_random_random_nat64_LDADD = $(oracle_ldadd)
 
 CLEAN_LOCAL += clean-random
 clean-random:

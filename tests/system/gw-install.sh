@@ -68,6 +68,29 @@ check "a gateway beside a switch: the rest goes on as usual" all_of \
 check "no such bridge: status 1" fails 1 'br9' \
     flex-gw --install --zone 1 --port6 v6 --addr6 $gw6/64 --port4 v4 \
     --addr4 198.51.100.1/24 br9
+must ovs-vsctl create Xlat_Zone zone=2 kind=nat44 pool4='"198.51.100.1"' \
+    -- create Xlat_Zone zone=3 kind=nat64 pool6='"2001:db8:64::/96"' \
+    pool4='"192.0.2.1:1024-65535","192.0.2.1:1-80"'
+inside="--zone 2 --nat44 --port-in v6=1 --addr-in 10.0.0.1/24 --port4 v4
+        --addr4 198.51.100.1/24"
+check "nat44: pool4 comes from the row" prints 'nw_dst=198.51.100.1' \
+    flex-gw $inside br0
+must ovs-vsctl set Xlat_Zone 2 \
+    other_config:inside4='"10.0.0.0/9,203.0.113.0/24"'
+check "... and the routes inside from its inside4" \
+    prints 'nw_dst=203.0.113.0/24,.*0xa000009' \
+    flex-gw $inside --next-in 10.0.0.9 br0
+check "... of which the inside's link is a part" fails 1 'not in inside4' \
+    flex-gw $inside --addr-in 192.168.0.1/24 br0
+check "nat64: hairpins come of pool6 and pool4" \
+    prints 'ipv6_dst=2001:db8:64::c000:201/' \
+    gw --zone 3 --next4 02:00:00:00:00:02 br0
+check "another kind: status 1" fails 1 'is of kind nat44' gw --zone 2 br0
+check "... also the other way" fails 1 'is of kind siit' \
+    flex-gw $inside --zone 1 br0
+check "siit has no tenants: status 1" fails 1 'no tenants' \
+    flex-gw --zone 1 --port6 v6=1 --addr6 $gw6/64 --port4 v4 \
+    --addr4 198.51.100.1/24 br0
 check "no such port: status 1" fails 1 'v9' gw --install --port4 v9 br0
 check "no such zone: status 1" fails 1 'zone 5 is not' gw --zone 5 br0
 finish

@@ -185,7 +185,9 @@ prints () {
 
 # The switch.
 
+# Starts the switch, unless it runs.
 start_ovs () {
+    [ ! -e "$RUN/ovsdb-server.pid" ] || return 0
     if [ ! -e "$RUN/conf.db" ]; then
         must ovsdb-tool create "$RUN/conf.db" \
             "$OVS_TREE/vswitchd/vswitch.ovsschema"

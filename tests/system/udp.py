@@ -73,12 +73,13 @@ def reversed_fragments(source, host, port, size):
     pseudo = src + dst + struct.pack("!HH", socket.IPPROTO_UDP, length)
     udp = (head + struct.pack("!H", checksum(pseudo + head + b"\0\0" + data))
            + data)
+    ident = struct.unpack("!H", os.urandom(2))[0] or 1
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     for offset in reversed(range(0, length, 1000)):
         part = udp[offset:offset + 1000]
         more = 0x2000 if offset + 1000 < length else 0
         raw.sendto(struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(part),
-                               0x5678, more | offset // 8, 64,
+                               ident, more | offset // 8, 64,
                                socket.IPPROTO_UDP, 0, src, dst) + part,
                    (host, 0))
     expect(s, data)

@@ -21,7 +21,7 @@ static const struct {
     { "zone=-1", "-1" },
     { "zone=65536", "65536" },
     { "kind=nat64", "nat64" },
-    { "kind=", "neither" },
+    { "kind=", "none of" },
 
     /* pool6. */
     { "pool6=2001:db8::/95", "32, 40, 48, 56, 64 or 96" },
@@ -99,6 +99,26 @@ static const struct {
     { "kind=ila", "needs a SIR prefix" },
     { "kind=ila pool6=3333:0:0:1::/96", "64 bits" },
     { "kind=ila pool6=3333:0:0:1::/64 pool6=3333:0:0:1::/64", "overlaps" },
+
+    /* Stateful zones. */
+#define NAT64 "kind=nat64 pool6=2001:db8::/96 pool4=203.0.113.1 "
+#define NAT44 "kind=nat44 pool4=203.0.113.1 "
+    { "kind=nat64 pool6=2001:db8::/96", "needs an address in pool4" },
+    { "kind=nat44", "needs an address in pool4" },
+    { "kind=nat64 pool4=203.0.113.1", "needs a prefix in pool6" },
+    { NAT44 "pool6=2001:db8::/96", "has no pool6" },
+    { NAT64 "eam=2001:db8:1::1,192.0.2.1", "no explicit address mappings" },
+    { NAT44 "eamt-file=/x", "no explicit address mappings" },
+    { NAT44 "mapping-file=/x", "no ILA mappings" },
+    { NAT64 "pool4=203.0.113.1:5-6", "twice" },
+    { "kind=nat44 pool4=127.0.0.1", "special addresses" },
+    { "kind=nat44 pool4=203.0.0.0/19", "more than 4096 addresses" },
+    { NAT44 "inside4=10.0.0.0/8,2001:db8::/32", "inside of IPv4" },
+    { NAT44 "inside4=10.0.0.1/8", "bits set" },
+    { NAT44 "max-sessions=0", "1..100000000" },
+    { NAT44 "filtering=none", "endpoint-independent|address-dependent" },
+    { NAT44 "mapping=none", "endpoint-independent|per-flow" },
+    { NAT44 "udp-timeout=119", "120..4000000" },
 
     /* ILA mappings. */
     { "ila=5555:0:2,2001:0:0:2", "5555:0:2\"" },

@@ -129,6 +129,29 @@ START_TEST(test_same_family)
 }
 END_TEST
 
+/* IPv4 to IPv4 changes in place; options, if there are any, stay. */
+START_TEST(test_ip4_in_place)
+{
+    for (int tags = 0; tags <= 4; tags++) {
+        struct dp_packet *packet = make_packet(4, tags, 100, 128);
+        const uint8_t *frame = dp_packet_data(packet);
+        struct vse_packet vp;
+        struct pk pk;
+
+        ((uint8_t *) dp_packet_l3(packet))[0] = 0x46;
+        ck_assert(vse_packet_lend(&vp, packet, &pk));
+        pk.len -= 10;              /* Of them, padding. */
+        vse_packet_take(&vp, &pk);
+        check_l2(packet, tags, ETH_TYPE_IP);
+        ck_assert_ptr_eq(dp_packet_data(packet), frame);
+        ck_assert_uint_eq(packet->l4_ofs, packet->l3_ofs + 24);
+        ck_assert_uint_eq(dp_packet_l3_size(packet), 110);
+        ck_assert(dp_packet_ip_checksum_valid(packet));
+        dp_packet_delete(packet);
+    }
+}
+END_TEST
+
 START_TEST(test_padding)
 {
     struct dp_packet *packet = make_packet(4, 0, 26, 128);
@@ -353,6 +376,37 @@ START_TEST(test_fragments)
 }
 END_TEST
 
+/* A packet from where another one is from, which is translated already, but
+ * not taken back. */
+START_TEST(test_new_like)
+{
+    struct dp_packet *packet = make_packet(6, 1, 3000, 128), *other;
+    uint8_t ip[80] = { 0x60, [6] = IPPROTO_FRAGMENT, [79] = 0xa5 };
+    struct vse_packet vp;
+    struct pk pk;
+
+    packet->md.recirc_id = 7;
+    ck_assert(vse_packet_lend(&vp, packet, &pk));
+    pk.data += 20;
+    pk.len -= 20;
+    put_ip(&pk, 4, 17);
+    other = vse_packet_new_like(&vp, ip, sizeof ip);
+    vse_packet_take(&vp, &pk);
+    dp_packet_delete(packet);
+
+    check_l2(other, 1, ETH_TYPE_IPV6);
+    ck_assert_uint_eq(dp_packet_l3_size(other), sizeof ip);
+    ck_assert_mem_eq(dp_packet_l3(other), ip, sizeof ip);
+    ck_assert_uint_eq(other->md.recirc_id, 7);
+    ck_assert_uint_eq(dp_packet_get_rss_hash(other), 0x1234);
+    translate(other, 4, 17);
+    check_l2(other, 1, ETH_TYPE_IP);
+    ck_assert_uint_eq(dp_packet_size(other), 18 + 60);
+    ck_assert_uint_eq(other->l4_ofs, 18 + 20);
+    dp_packet_delete(other);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -365,6 +419,7 @@ main(void)
     tcase_add_test(tc, test_both_ways);
     tcase_add_test(tc, test_fragment_header);
     tcase_add_test(tc, test_same_family);
+    tcase_add_test(tc, test_ip4_in_place);
     tcase_add_test(tc, test_padding);
     tcase_add_test(tc, test_offloads);
     tcase_add_test(tc, test_partial_ip_checksum);
@@ -375,6 +430,7 @@ main(void)
     tcase_add_test(tc, test_packet_type);
     tcase_add_test(tc, test_reply);
     tcase_add_test(tc, test_fragments);
+    tcase_add_test(tc, test_new_like);
     srunner_run_all(runner, CK_ENV);
     n_failed = srunner_ntests_failed(runner);
     srunner_free(runner);

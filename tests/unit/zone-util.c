@@ -43,6 +43,8 @@ add_item(struct xlat_conf *conf, char *item)
 
         *comma = '\0';
         return xlat_conf_add_eam(conf, value, comma + 1);
+    } else if (!strcmp(item, "bib")) {
+        return xlat_conf_add_bib(conf, value);
     } else if (!strcmp(item, "ila")) {
         return add_ila(conf, value);
     }

@@ -12,9 +12,9 @@ struct xlat_zone;
 
 /* Makes a configuration of 'text': items separated by white space, each
  * "NAME=VALUE".  NAME is "zone", "kind", "pool6", "pool4", "eam" (VALUE:
- * PREFIX6,PREFIX4), "ila" (IDENTIFIER,LOCATOR[,CSUM_MODE[,IDENT_TYPE]]), or a
- * key of other_config.  Returns NULL with '*errorp' set to the first sentence
- * of complaint, which the caller frees. */
+ * PREFIX6,PREFIX4), "bib", "ila" (IDENTIFIER,LOCATOR[,CSUM_MODE[,IDENT_TYPE]])
+ * or a key of other_config.  Returns NULL with '*errorp' set to the first
+ * sentence of complaint, which the caller frees. */
 struct xlat_conf *zone_conf(const char *text, char **errorp);
 
 /* Makes a zone of 'text' in the place of 'prev', which may be null.  Fails the

@@ -4,6 +4,7 @@
 """A golden case: a zone, packets in, and what must become of each."""
 
 import collections
+import datetime
 import json
 import os
 import struct
@@ -61,7 +62,7 @@ class Case:
     are the packets of the case, each with what must come out."""
 
     def __init__(self, name, words, conf, link=LINK_ETHERNET, nano=False,
-                 frame=ethernet, link_out=None, endian='<'):
+                 frame=ethernet, link_out=None, endian='<', options=''):
         self.name = name
         self.words = words
         self.conf = conf
@@ -69,6 +70,8 @@ class Case:
         self.link_out = link if link_out is None else link_out
         self.nano = nano
         self.frame = frame
+        self.frame_out = None    # Of results, if they have another one.
+        self.options = options   # Of the command line.
         self.endian = endian
         self.seconds = 1
         self.fraction = 0
@@ -77,6 +80,7 @@ class Case:
         self.outs = []
         self.verdicts = []
         self.counters = collections.Counter()
+        self.log = []
         self.refused = None
 
     def at(self, seconds, fraction=0):
@@ -84,24 +88,48 @@ class Case:
         unit."""
         self.seconds, self.fraction = seconds, fraction
 
+    def _frame_out(self, result, turned=False):
+        frame = (self.frame_out or self.frame)(result, turned)
+        return frame, len(frame)
+
     def _packet(self, verdict, packet, results=(), turned=False, cut=None):
         stamp = (self.seconds, self.fraction)
         frame = self.frame(packet)
         self.ins.append((stamp, frame[:cut], len(frame)))
         for result in results:
-            frame = self.frame(result, turned)
-            self.outs.append((stamp, frame, len(frame)))
-        self.verdicts.append(verdict)
+            self.outs.append((stamp,) + self._frame_out(result, turned))
+        self.verdicts.append((len(self.ins), verdict))
         self.counters['packets'] += 1
         self.fraction += self.step
 
-    def translated(self, packet, *results, fragmented=False):
-        self._packet('translated', packet, results)
+    def _count_translated(self, packet, results):
         self.counters['translated'] += 1
         self.counters['translated-%d%d' % (packet[0] >> 4,
                                            results[0][0] >> 4)] += 1
+
+    def translated(self, packet, *results, fragmented=False):
+        self._packet('translated', packet, results)
+        self._count_translated(packet, results)
         if fragmented:
             self.counters['fragmented'] += 1
+
+    def held(self, packet):
+        """A fragment that waits for the first one of its packet; what becomes
+        of it, 'released' or 'lost' says."""
+        self._packet('held', packet)
+        self.counters['packets'] -= 1
+
+    def released(self, packet, result):
+        """'packet' has waited for the last one."""
+        self.outs.append((self.ins[-1][0],) + self._frame_out(result))
+        self.verdicts.append((len(self.ins), 'released translated'))
+        self.counters['packets'] += 1
+        self._count_translated(packet, [result])
+
+    def lost(self, n=1):
+        """'n' packets have waited in vain."""
+        self.counters['packets'] += n
+        self.counters['drop-fragment'] += n
 
     def reply(self, reason, packet, error):
         self._packet('reply', packet, [error], turned=True)
@@ -117,6 +145,20 @@ class Case:
     def passed(self, packet):
         self._packet('passed', packet, [packet])
         self.counters['passed'] += 1
+
+    def sent(self, packet, counter):
+        """What the zone sends of its own accord when the next packet
+        comes."""
+        frame = self.frame(packet, True)
+        self.outs.append(((self.seconds, self.fraction), frame, len(frame)))
+        self.counters[counter] += 1
+
+    def logged(self, words):
+        """What the session log says at the last packet."""
+        seconds, fraction = self.ins[-1][0]
+        time = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+        self.log.append('%s.%03dZ nat64 zone=1 event=%s\n' % (
+            time.strftime('%Y-%m-%dT%H:%M:%S'), fraction // 1000, words))
 
     def refuse(self, words):
         """The configuration is refused, with 'words' in the error."""
@@ -137,6 +179,10 @@ class Case:
             files['counters'] = self._counters()
             if self._any():
                 files['any'] = self._any()
+        if self.log:
+            files['log'] = ''.join(self.log).encode()
+        if self.options:
+            files['options'] = (self.options + '\n').encode()
         for name, data in files.items():
             with open(os.path.join(folder, name), 'wb') as file:
                 file.write(data)
@@ -153,8 +199,7 @@ class Case:
         return data
 
     def _verdicts(self):
-        return ''.join('%d %s\n' % (i, verdict) for i, verdict
-                       in enumerate(self.verdicts, 1)).encode()
+        return ''.join('%d %s\n' % line for line in self.verdicts).encode()
 
     def _counters(self):
         return ''.join('%s %d\n' % item for item

@@ -7,6 +7,7 @@ that are given."""
 import copy
 
 from .case import Case, ila, siit
+from .nat44 import zone as nat44
 
 
 def refused(name, conf, words, why):
@@ -92,3 +93,9 @@ def cases():
         {'zone': 1, 'identifier': '1:2:3:4', 'locator': '1:2:3:4',
          'mode': 'x'}]), 'mappings: number 1: unknown key "mode"',
                   'an unknown column of a mapping')
+    yield refused('nat44-pool6', changed(nat44(''), pool6=['2001:db8::/96']),
+                  'a nat44 zone has no pool6', 'a pool6 without IPv6')
+    yield refused('nat44-no-pool4', changed(nat44(''), pool4=[]),
+                  'needs an address in pool4', 'a stateful zone without pool4')
+    yield refused('inside4-family', nat44('', inside4='2001:db8::/32'),
+                  'inside4: ', 'an inside of the wrong family')

@@ -35,6 +35,10 @@ class Packet(bytes):
         return Packet(header + self, [(offset + len(header), n)
                                       for offset, n in self.any])
 
+    def loose(self, *spans):
+        """This packet with 'spans' more that are not compared."""
+        return Packet(self, self.any + spans)
+
 
 def addr(text):
     return ipaddress.ip_address(text).packed
