@@ -202,8 +202,9 @@ dns () {
 }
 
 # own_page HOST [SERVER]: what HOST gets is its own, from the port that all use.
+port=40000
 own_page () {
-    [ "$(in_host "$1" curl -sS --max-time 20 --local-port 40000 \
+    [ "$(in_host "$1" curl -sS --max-time 20 --local-port $port \
          "http://${2:-[$s_from_6]}/$1")" = "$1" ]
 }
 
@@ -249,7 +250,8 @@ flush () {
     local flushed
     flushed=$(ovs-appctl xlat/flush 1 | sed -n 's/flushed: //p')
     n_sessions 0 1 || return
-    own_page c1 || return
+    # The other one may still be in TIME-WAIT.
+    port=40001 own_page c1 || return
     echo "$flushed sessions ended, new ones begin"
 }
 

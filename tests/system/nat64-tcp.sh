@@ -11,8 +11,9 @@
 clients=(c1 c2 c3 c4 c5 c6 c7 c8)
 
 # download HOST: its own file, from the port that all of them use.
+port=40000
 download () {
-    [ "$(in_host "$1" curl -sS -m 60 --local-port 40000 \
+    [ "$(in_host "$1" curl -sS -m 60 --local-port $port \
          "http://[$s_from_6]/$1" | sha256sum)" = "$(sha256sum <"www/$1")" ]
 }
 
@@ -99,6 +100,7 @@ check "... so that the connections are gone" all_of \
     "until_ok 10 eval '[ \$(stat_of 1 drop-no-session) -gt $((no_session)) ]'" \
     "not grep answered hold-c*"
 kill "${holders[@]}"
+port=40003                      # The other one may still be in TIME-WAIT.
 check "new ones begin" in_all download "${clients[@]}"
 must ovs-appctl xlat/flush 1
 
