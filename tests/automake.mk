@@ -422,6 +422,13 @@ bench: all $(bench_programs) $(bench_trees)
 
 if WITH_OVS
 bench_trees = ovs-plain-all
+
+# Other translators on the same traffic; figures to read, none to pass.
+side-by-side: all tests/bench/rr
+	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
+		$(top_srcdir)/tests/bench/side-by-side
+
+PHONY += side-by-side
 endif
 
 PHONY += bench

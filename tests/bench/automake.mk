@@ -5,7 +5,7 @@
 # tests/bench/run), a function in ovs_benches.py for one through Open vSwitch.
 # Built by 'make bench' alone.
 
-dist_noinst_SCRIPTS += tests/bench/run
+dist_noinst_SCRIPTS += tests/bench/run tests/bench/side-by-side
 EXTRA_DIST += \
 	tests/bench/frames.py \
 	tests/bench/ovs_benches.py \

@@ -6,12 +6,17 @@
  * transactions a second there were and how long they took.
  *
  *     rr server ADDRESS PORT
- *     rr client ADDRESS PORT CONNECTIONS SECONDS */
+ *     rr client ADDRESS PORT CONNECTIONS SECONDS
+ *     rr connect ADDRESS PORT CONNECTIONS SECONDS
+ *
+ * The last one says nothing, but opens connections, CONNECTIONS at a time,
+ * resets each at once, and prints how many these were a second. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,6 +188,52 @@ drive(struct sockaddr_in6 sin6, int n, double seconds)
     free(cs);
 }
 
+/* Begins a connection. */
+static void
+begin(int epfd, struct sockaddr_in6 sin6)
+{
+    const struct linger reset = { .l_onoff = 1 };
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    struct epoll_event event = { .events = EPOLLOUT, .data.fd = fd };
+
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    if (connect(fd, (struct sockaddr *) &sin6, sizeof sin6)
+        && errno != EINPROGRESS) {
+        die("connect");
+    }
+    if (epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event)) {
+        die("epoll_ctl");
+    }
+}
+
+static void
+open_and_close(struct sockaddr_in6 sin6, int n, double seconds)
+{
+    struct epoll_event events[MAX_EVENTS];
+    int epfd = epoll_create1(0);
+    uint64_t start = now_us(), end = start + seconds * 1e6;
+    uint64_t total = 0, failed = 0;
+
+    for (int i = 0; i < n; i++) {
+        begin(epfd, sin6);
+    }
+    for (uint64_t now = start; now < end; now = now_us()) {
+        int n_events = epoll_wait(epfd, events, MAX_EVENTS, 100);
+
+        for (int i = 0; i < n_events; i++) {
+            bool bad = events[i].events & (EPOLLERR | EPOLLHUP);
+
+            total += !bad;
+            failed += bad;
+            close(events[i].data.fd);
+            begin(epfd, sin6);
+        }
+    }
+    printf("{\"rate\": %.1f, \"opened\": %llu, \"failed\": %llu}\n",
+           total / ((now_us() - start) / 1e6), (unsigned long long) total,
+           (unsigned long long) failed);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -190,9 +241,13 @@ main(int argc, char *argv[])
         serve(parse_address(argv[2], argv[3]));
     } else if (argc == 6 && !strcmp(argv[1], "client")) {
         drive(parse_address(argv[2], argv[3]), atoi(argv[4]), atof(argv[5]));
+    } else if (argc == 6 && !strcmp(argv[1], "connect")) {
+        open_and_close(parse_address(argv[2], argv[3]), atoi(argv[4]),
+                       atof(argv[5]));
     } else {
         fprintf(stderr, "usage: rr server ADDRESS PORT\n"
-                "       rr client ADDRESS PORT CONNECTIONS SECONDS\n");
+                "       rr client ADDRESS PORT CONNECTIONS SECONDS\n"
+                "       rr connect ADDRESS PORT CONNECTIONS SECONDS\n");
         return 2;
     }
     return 0;
