@@ -35,7 +35,7 @@ all of which have to hold, or else a part of the text of the inside or outside
 transport addresses.  Behind an address there may be a port, as in
 \fB192.0.2.1:80\fR and \fB[2001:db8::1]:80\fR; of ICMP, an identifier.
 .IP
-At most \fIn\fR sessions are printed, by default 10,000, up to 100,000.  If
+At most \fIn\fR sessions are printed, by default 10,000, up to 20,000.  If
 these are not all, the last line names the option with which the next call goes
 on; in JSON that is the member \fBmore\fR, which is null otherwise.  Sessions
 that begin or end between two calls may be missed.  However many there are, a
@@ -47,7 +47,7 @@ held.  All sessions, piece by piece:
 .RS
 next=\-\-cursor=0
 while test "$next"; do
-    ovs\-appctl xlat/sessions 1 $next \-\-limit=100000 > piece
+    ovs\-appctl xlat/sessions 1 $next \-\-limit=20000 > piece
     next=$(sed \-n 's/^more: //p' piece)
     grep \-v '^more: ' piece
 done

@@ -21,7 +21,7 @@
 
 /* Sessions in an answer. */
 #define DEFAULT_LIMIT 10000
-#define MAX_LIMIT 100000
+#define MAX_LIMIT 20000
 
 /* So long is the main thread held in one turn, but for what one look at
  * STEP_SLOTS slots takes. */
