@@ -278,7 +278,7 @@ ovs-vsctl create Xlat_Zone zone=2 name=red kind=nat64 \
 
       <column name="other_config" key="fragments-held"
               type='{"type": "integer", "minInteger": 0,
-                     "maxInteger": 1024}'>
+                     "maxInteger": 65536}'>
         Fragments that the zone keeps until the first one of their packet
         comes, without which nobody knows their session.  With more of them,
         the next are dropped.  Default: 256.
@@ -452,8 +452,7 @@ ovs-vsctl create Xlat_Zone zone=2 name=red kind=nat64 \
       <p>
         Also for zones of kind <code>nat64</code> and <code>nat44</code>: who
         had which outside address and port, and when.  No record has the
-        address of a host outside unless sessions are logged (RFC 6888, section
-        4).
+        address of a host outside (RFC 6888, section 4).
       </p>
 
       <column name="other_config" key="log"
@@ -466,9 +465,10 @@ ovs-vsctl create Xlat_Zone zone=2 name=red kind=nat64 \
       </column>
 
       <column name="other_config" key="log-rate"
-              type='{"type": "integer", "minInteger": 0,
-                     "maxInteger": 100000000}'>
-        Records a second.  More are not written, but counted.  Default: 1000.
+              type='{"type": "integer", "minInteger": 1,
+                     "maxInteger": 10000000}'>
+        Records a second in syslog and files.  How many are left out is
+        recorded.  Default: 1000.
       </column>
 
       <column name="other_config" key="log-to">
