@@ -26,6 +26,7 @@ lib_libxlat_a_SOURCES = \
 	lib/nat64-frag.h \
 	lib/nat64-held.c \
 	lib/nat64-held.h \
+	lib/nat64-icmp.c \
 	lib/nat64-index.c \
 	lib/nat64-index.h \
 	lib/nat64-ipfix.c \
@@ -50,6 +51,8 @@ lib_libxlat_a_SOURCES = \
 	lib/nat64-table.c \
 	lib/nat64-tcp.c \
 	lib/nat64-tcp.h \
+	lib/nat64-tuple.c \
+	lib/nat64-way.h \
 	lib/nat64-zone.c \
 	lib/nat64-zone.h \
 	lib/nat64.h \

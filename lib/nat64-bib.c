@@ -59,6 +59,16 @@ nat64_binding_tuple(const struct nat64 *nat64, const struct nat64_binding *b)
     };
 }
 
+bool
+nat64_binding_is_of(const struct nat64 *nat64, const struct nat64_binding *b,
+                    const struct nat64_tuple *t)
+{
+    return (!memcmp(&b->inside, &t->inside, sizeof b->inside)
+            && b->tenant == t->tenant && b->inside_port == t->inside_port
+            && b->outside_port == t->outside_port && b->sort == t->sort
+            && nat64_binding_ip(nat64, b) == t->outside);
+}
+
 void
 nat64_lock(struct nat64 *nat64, const struct nat64_tuple *tuple)
 {
@@ -242,6 +252,38 @@ nat64_binding_add_with(struct nat64 *nat64, const struct nat64_tuple *t,
     return b;
 }
 
+/* Has the subscriber of 'b' count it no more. */
+static void
+uncount(struct nat64 *nat64, const struct nat64_binding *b)
+{
+    if (nat64_flags(b) & NAT64_BINDING_COUNTED) {
+        struct nat64_tuple t = nat64_binding_tuple(nat64, b);
+
+        nat64_leave(nat64, &t, false, true);
+    }
+}
+
+void
+nat64_binding_set_static(struct nat64 *nat64, struct nat64_binding *b,
+                         bool is_static)
+{
+    struct nat64_address *a = nat64->places.addresses[b->place];
+    uint8_t flags = nat64_flags(b);
+
+    if (is_static == !!(flags & NAT64_BINDING_STATIC)) {
+        return;
+    } else if (!is_static) {
+        nat64_block_add_static(nat64, a, be16toh(b->outside_port), -1);
+        nat64_set_flags(b, flags & ~NAT64_BINDING_STATIC);
+    } else {
+        /* Limits do not apply to it any more. */
+        uncount(nat64, b);
+        nat64_set_flags(b, (flags & ~NAT64_BINDING_COUNTED)
+                           | NAT64_BINDING_STATIC);
+        nat64_block_add_static(nat64, a, be16toh(b->outside_port), 1);
+    }
+}
+
 void
 nat64_binding_remove(struct nat64 *nat64, struct nat64_binding *b)
 {
@@ -257,11 +299,7 @@ nat64_binding_remove(struct nat64 *nat64, struct nat64_binding *b)
                                             b->outside_port, b->sort), i);
     }
     log_binding(nat64, NAT64_EVENT_BINDING_DEL, b);
-    if (flags & NAT64_BINDING_COUNTED) {
-        struct nat64_tuple t = nat64_binding_tuple(nat64, b);
-
-        nat64_leave(nat64, &t, false, true);
-    }
+    uncount(nat64, b);
     nat64_set_flags(b, flags & NAT64_BINDING_FOREIGN);
     __atomic_fetch_sub(&nat64->n_bindings, 1, __ATOMIC_RELAXED);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "nat64-limbo.h"
+#include "xlat-private.h"
 
 /* Probes in one call of nat64_run(): sessions whose packets have all ceased at
  * once are probed one after another. */
@@ -325,7 +326,8 @@ ends_by_conf(const struct nat64_work *work, const struct nat64_session *s)
 
     return (!nat64->places.addresses[b->place]->open
             || !nat64->prefix_used[nat64_sort_prefix(out->tuple.sort)]
-            || !nat64_is_inside(work->zone, &out->tuple.inside));
+            || !nat64_is_inside(work->zone, &out->tuple.inside)
+            || nat64_check_hosts(work->zone, &out->tuple) != XLAT_OK);
 }
 
 /* The prefixes that a call of nat64_fit() has closed. */

@@ -31,7 +31,9 @@ struct batch {
     struct xlat_ctx *ctx;
     struct nat64 *nat64;
     struct xlat_fast fast;
+    const struct xlat_deny *deny;        /* NULL: nothing is denied. */
     struct xlat_ip6 prefix;      /* Of pool6, 96 bits. */
+    bool global_only;            /* Hosts outside have global addresses. */
     uint8_t place;               /* Its place. */
     uint8_t inside_family;
     uint32_t tick;
@@ -47,8 +49,12 @@ batch_init(struct batch *b, const struct xlat_zone *zone,
     b->nat64 = zone->stateful->nat64;
     xlat_fast_init(&b->fast, &zone->set);
     b->inside_family = b->nat64->shape.inside_family;
+    b->deny = zone->addrs.deny.n ? &zone->addrs.deny : NULL;
+    b->global_only = false;
     if (b->inside_family == 6) {
         b->prefix = zone->addrs.pool6[0].prefix.ip;
+        b->global_only = (zone->addrs.pool6[0].global_only
+                          && !zone->set.wkp_non_global);
     }
     b->place = zone->stateful->prefix_places[0];
     b->tick = nat64_tick(ctx->now_us);
@@ -86,6 +92,18 @@ may_be_pool4(const struct batch *b, uint32_t ip)
     return ip >= pool->first_ip && ip <= pool->last_ip;
 }
 
+static inline bool
+is_denied4(const struct batch *b, uint32_t ip)
+{
+    return b->deny && xlat_deny_has4(b->deny, ip);
+}
+
+static inline bool
+is_denied6(const struct batch *b, struct xlat_ip6 ip)
+{
+    return b->deny && xlat_deny_has6(b->deny, ip);
+}
+
 static inline void
 look_out(const struct batch *b, struct look *look)
 {
@@ -108,7 +126,10 @@ pick_out_64(const struct batch *b, const uint8_t *ip, struct look *look)
 
     if (proto < 0 || !is_pool6(b, dst) || is_pool6(b, src)
         || xlat_ip4_is_unroutable(remote) || xlat_ip6_is_unroutable(src)
-        || may_be_pool4(b, remote)) {
+        || may_be_pool4(b, remote)
+        || (b->global_only && xlat_ip4_is_non_global(remote))
+        || is_denied6(b, src) || is_denied6(b, dst)
+        || is_denied4(b, remote)) {
         return false;
     }
     memcpy(&look->key.inside, ip + 8, 16);
@@ -124,12 +145,13 @@ static inline bool
 pick_out_44(const struct batch *b, const uint8_t *ip, struct look *look)
 {
     const uint8_t *l4 = ip + PK_IP4_HDR_BYTES;
+    uint32_t inside = xlat_ip4_load(ip + 12);
     uint32_t remote = xlat_ip4_load(ip + 16);
     int proto = ordinary_proto(l4, ip[9]);
 
     if (proto < 0 || xlat_ip4_is_unroutable(remote)
-        || xlat_ip4_is_unroutable(xlat_ip4_load(ip + 12))
-        || may_be_pool4(b, remote)) {
+        || xlat_ip4_is_unroutable(inside) || may_be_pool4(b, remote)
+        || is_denied4(b, inside) || is_denied4(b, remote)) {
         return false;
     }
     look->key.inside = nat64_inside4(pk_get32(ip + 12));
@@ -146,9 +168,12 @@ static inline bool
 pick_in(const struct batch *b, const uint8_t *ip, struct look *look)
 {
     const uint8_t *l4 = ip + PK_IP4_HDR_BYTES;
+    uint32_t remote = xlat_ip4_load(ip + 12);
     int proto = ordinary_proto(l4, ip[9]);
 
-    if (proto < 0 || xlat_ip4_is_unroutable(xlat_ip4_load(ip + 12))) {
+    if (proto < 0 || xlat_ip4_is_unroutable(remote)
+        || is_denied4(b, remote)
+        || is_denied4(b, xlat_ip4_load(ip + 16))) {
         return false;
     }
     look->key.remote = pk_get32(ip + 12);

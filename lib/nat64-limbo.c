@@ -133,12 +133,9 @@ nat64_end_binding(struct nat64_work *work, uint32_t i)
         nat64_lock(nat64, &t);
         /* Its slot may have become another one's. */
         there = (nat64_flags(b) & NAT64_BINDING_LIVE
-                 && b->outside_port == t.outside_port
-                 && b->inside_port == t.inside_port && b->sort == t.sort
-                 && b->tenant == t.tenant
-                 && !memcmp(&b->inside, &t.inside, sizeof b->inside));
+                 && nat64_binding_is_of(nat64, b, &t));
         if (there) {
-            nat64_set_flags(b, nat64_flags(b) & ~NAT64_BINDING_STATIC);
+            nat64_binding_set_static(nat64, b, false);
             if (b->sessions != NAT64_NONE) {
                 nat64_limbo_remove(work, b->sessions);
             } else {

@@ -13,11 +13,9 @@ static struct nat64_event
 event_of(const struct nat64 *nat64, enum nat64_event_kind kind,
          const struct nat64_tuple *t)
 {
-    static const uint8_t protos[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP };
-
     return (struct nat64_event) {
         .kind = kind,
-        .proto = protos[nat64_sort_proto(t->sort)],
+        .proto = nat64_ipproto(nat64_sort_proto(t->sort)),
         .inside_family = nat64->shape.inside_family,
         .tenant = t->tenant,
         .inside = t->inside,

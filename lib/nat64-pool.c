@@ -33,7 +33,7 @@ static void
 destroy(struct nat64_address *a)
 {
     if (a) {
-        free(a->owners);
+        free(a->uses);
         free(a);
     }
 }
@@ -175,9 +175,9 @@ find_or_add(struct nat64_places *places, uint32_t ip, uint16_t low,
     *error = place == NAT64_MAX_ADDRESSES ? ENOSPC : ENOMEM;
     a = place == NAT64_MAX_ADDRESSES ? NULL : calloc(1, sizeof *a);
     if (a && places->block_words) {
-        a->owners = calloc(NAT64_PORTS_WORDS / places->block_words,
-                           sizeof *a->owners);
-        if (!a->owners) {
+        a->uses = calloc(NAT64_PORTS_WORDS / places->block_words,
+                         sizeof *a->uses);
+        if (!a->uses) {
             free(a);
             a = NULL;
         }
@@ -379,24 +379,51 @@ nat64_walk_next(const struct nat64_pool *pool, struct nat64_walk *w)
     w->address = --w->left ? pool->addresses[w->i] : NULL;
 }
 
+/* Returns whether block 'i' of 'a' has a port of 'proto' left. */
+static bool
+has_port(const struct nat64_places *places, const struct nat64_address *a,
+         enum nat64_proto proto, uint32_t i)
+{
+    uint32_t first = i * places->block_words;
+    uint64_t left = 0;
+
+    for (uint32_t word = first; word < first + places->block_words && !left;
+         word++) {
+        left = mask_of(places, a, word)
+               & ~__atomic_load_n(&a->ports[proto].used[word],
+                                  __ATOMIC_RELAXED);
+    }
+    return left != 0;
+}
+
 int
-nat64_pool_take_block(struct nat64_address *a, uint64_t random)
+nat64_pool_take_block(const struct nat64_places *places,
+                      struct nat64_address *a, enum nat64_proto proto,
+                      uint64_t random)
 {
     const uint32_t n = NAT64_PORTS_WORDS / 64;
     uint32_t turn = (random >> 32) % 64;
 
     for (uint32_t i = 0; i < n; i++) {
         uint64_t *word = &a->blocks_used[(i + (uint32_t) random) % n];
-        uint64_t free;
+        uint64_t free, tried = 0;
 
-        while ((free = ~__atomic_load_n(word, __ATOMIC_RELAXED))) {
+        while ((free = ~__atomic_load_n(word, __ATOMIC_RELAXED) & ~tried)) {
             uint64_t turned = turn ? free >> turn | free << (64 - turn) : free;
             uint64_t bit = UINT64_C(1)
                            << (__builtin_ctzll(turned) + turn) % 64;
 
-            if (!(__atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL) & bit)) {
-                return (word - a->blocks_used) * 64 + __builtin_ctzll(bit);
+            uint32_t block = (word - a->blocks_used) * 64
+                             + __builtin_ctzll(bit);
+
+            if (__atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL) & bit) {
+                continue;
+            } else if (has_port(places, a, proto, block)) {
+                return block;
             }
+            /* All are in use by configuration. */
+            nat64_pool_give_block(a, block);
+            tried |= bit;
         }
     }
     return -1;
@@ -414,17 +441,22 @@ nat64_pool_block_is_unused(const struct nat64_places *places,
                            const struct nat64_address *a, uint32_t i,
                            uint32_t n_words)
 {
-    for (uint32_t word = i * n_words; word < (i + 1) * n_words; word++) {
+    uint32_t n_static = __atomic_load_n(&a->uses[i].n_static,
+                                        __ATOMIC_SEQ_CST);
+    uint32_t n = 0;
+
+    for (uint32_t word = i * n_words;
+         word < (i + 1) * n_words && n <= n_static; word++) {
         uint64_t mask = mask_of(places, a, word);
 
         for (int proto = 0; proto < NAT64_N_PROTOS; proto++) {
-            if (__atomic_load_n(&a->ports[proto].used[word], __ATOMIC_SEQ_CST)
-                & mask) {
-                return false;
-            }
+            uint64_t used = __atomic_load_n(&a->ports[proto].used[word],
+                                            __ATOMIC_SEQ_CST);
+
+            n += __builtin_popcountll(used & mask);
         }
     }
-    return true;
+    return n <= n_static;
 }
 
 struct nat64_address *

@@ -28,6 +28,12 @@ enum nat64_proto {
 
 #define NAT64_MAX_ADDRESSES 4096
 
+/* Whom a block of ports is for. */
+struct nat64_use {
+    uint32_t owner;              /* 0: nobody; or a number. */
+    uint32_t n_static;           /* Ports that are in use by configuration. */
+};
+
 /* An address, with a range of its ports.  The same address may have several
  * ranges, which do not overlap. */
 struct nat64_address {
@@ -40,8 +46,8 @@ struct nat64_address {
     bool open;                   /* In the latest configuration. */
     bool waiting;                /* Has no ports yet, since an address with
                                   * some of them, closed, is still in use. */
-    uint32_t *owners;            /* Of each block of ports: 0, or a number.
-                                  * NULL: there are no blocks. */
+    struct nat64_use *uses;      /* Of each block of ports.  NULL: there are
+                                  * no blocks. */
     uint64_t blocks_used[NAT64_PORTS_WORDS / 64];    /* A bit for each. */
     struct nat64_ports ports[NAT64_N_PROTOS];
 };
@@ -96,15 +102,17 @@ struct nat64_address *nat64_pool_take(const struct nat64_pool *,
                                       uint16_t like, uint64_t random,
                                       uint16_t *portp);
 
-/* Takes an unused block of 'a' that has ports, at random.  Returns its number,
- * or -1. */
-int nat64_pool_take_block(struct nat64_address *a, uint64_t random);
+/* Takes a block of 'a' that is nobody's and has a port of 'proto' left, at
+ * random.  Returns its number, or -1. */
+int nat64_pool_take_block(const struct nat64_places *,
+                          struct nat64_address *a, enum nat64_proto proto,
+                          uint64_t random);
 
 /* Gives block 'i' back. */
 void nat64_pool_give_block(struct nat64_address *a, uint32_t i);
 
 /* Returns whether no port of block 'i' of 'a', which has 'n_words' words, is
- * in use. */
+ * in use but by configuration. */
 bool nat64_pool_block_is_unused(const struct nat64_places *,
                                 const struct nat64_address *a, uint32_t i,
                                 uint32_t n_words);

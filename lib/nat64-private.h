@@ -248,8 +248,9 @@ void nat64_unlock(struct nat64 *, const struct nat64_tuple *tuple);
 
 /* What making a session or a binding takes besides. */
 struct nat64_make {
-    const struct nat64_view *view;
-    const struct xlat_settings *set;
+    const struct xlat_zone *zone;
+    const struct nat64_view *view;       /* Of 'zone', ... */
+    const struct xlat_settings *set;     /* ... and this, too. */
     enum nat64_state state;      /* Of a new session. */
     uint16_t origin;             /* Where its inside is (xlat.h). */
     bool dry_run;
@@ -276,6 +277,14 @@ bool nat64_binding_is_open(const struct nat64 *, const struct nat64_binding *);
 /* Returns what the sessions of the binding have in common. */
 struct nat64_tuple nat64_binding_tuple(const struct nat64 *,
                                        const struct nat64_binding *);
+
+/* Returns whether 'tuple' has the binding's inside and outside. */
+bool nat64_binding_is_of(const struct nat64 *, const struct nat64_binding *,
+                         const struct nat64_tuple *tuple);
+
+/* Makes the binding a static one, or one like others.  With 'control' locked
+ * and nat64_lock() held. */
+void nat64_binding_set_static(struct nat64 *, struct nat64_binding *, bool);
 
 /* Takes a port for a binding of 'tuple'.  Returns its address, with '*portp'
  * set, or NULL with '*drop' set. */
@@ -352,6 +361,11 @@ uint32_t nat64_remove(struct nat64 *, struct nat64_session *s);
 /* nat64-zone.c: returns whether 'addr' may be the address of a host inside. */
 bool nat64_is_inside(const struct xlat_zone *, const union pk_addr *addr);
 
+/* nat64-tuple.c: returns why the zone does not translate between the hosts of
+ * the session 'tuple', or XLAT_OK. */
+enum xlat_drop nat64_check_hosts(const struct xlat_zone *,
+                                 const struct nat64_tuple *tuple);
+
 /* nat64-record.c: sessions from elsewhere. */
 
 /* Makes the sessions of 'prev', whose state is frozen and whose 'control' is
@@ -427,7 +441,8 @@ nat64_flags(const struct nat64_binding *b)
     return __atomic_load_n(&b->flags, __ATOMIC_ACQUIRE);
 }
 
-/* Sets them, with nat64_lock() held. */
+/* Sets them, with nat64_lock() held; NAT64_BINDING_STATIC is
+ * nat64_binding_set_static()'s. */
 static inline void
 nat64_set_flags(struct nat64_binding *b, uint8_t flags)
 {
@@ -488,6 +503,14 @@ nat64_proto_of(uint8_t proto)
 {
     return proto == IPPROTO_TCP ? NAT64_TCP
            : proto == IPPROTO_UDP ? NAT64_UDP : NAT64_ICMP;
+}
+
+/* Returns the contrary: IPPROTO_ICMP for that of ICMP. */
+static inline uint8_t
+nat64_ipproto(enum nat64_proto proto)
+{
+    return proto == NAT64_TCP ? IPPROTO_TCP
+           : proto == NAT64_UDP ? IPPROTO_UDP : IPPROTO_ICMP;
 }
 
 static inline uint8_t

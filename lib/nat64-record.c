@@ -25,13 +25,12 @@ static void
 get_record(const struct nat64 *nat64, const struct nat64_session *s,
            uint32_t tick, struct nat64_record *r)
 {
-    static const uint8_t protos[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP };
     const struct nat64_tuple *t = &s->dir[NAT64_OUT].tuple;
     const struct nat64_binding *b = nat64_binding_of(nat64, s);
 
     *r = (struct nat64_record) {
         .version = NAT64_RECORD_VERSION,
-        .proto = protos[nat64_sort_proto(t->sort)],
+        .proto = nat64_ipproto(nat64_sort_proto(t->sort)),
         .inside_family = nat64->shape.inside_family,
         .state = nat64_state(&s->dir[NAT64_OUT]),
         .mapping = (nat64_flags(b) & NAT64_BINDING_PRIVATE) != 0,
@@ -139,7 +138,7 @@ read_record(const struct xlat_zone *zone, const struct nat64_record *r,
         .remote_port = htobe16(r->remote_port),
         .sort = place * NAT64_N_SORTS + nat64_proto_of(r->proto),
     };
-    return 0;
+    return nat64_check_hosts(zone, t) == XLAT_OK ? 0 : EINVAL;
 }
 
 static void
@@ -270,6 +269,7 @@ add(const struct xlat_zone *zone, const struct nat64_record *r,
 {
     const struct nat64_view *view = zone->stateful;
     struct nat64_make make = {
+        .zone = zone,
         .view = view,
         .set = &zone->set,
         .state = r->state,

@@ -5,18 +5,12 @@
  *
  * Which tuple it belongs to; which session that is, or whether there may be a
  * new one; what the packet does to the session; the translation; and once more
- * from outside if it goes to a host inside.  No state comes of a packet that
- * is not translated. */
+ * from outside if it goes to a host inside.  Whatever can be known to forbid
+ * the translation is asked before a session is made. */
 
-#include "nat64-private.h"
+#include "nat64-way.h"
 #include "pk-csum.h"
-#include "xlat-icmp-error.h"
-#include "xlat-private.h"
-#include "xlat-special.h"
 
-#define ICMP_ID_OFS 4
-
-static bool is_from_inside(const struct xlat_way *);
 static enum xlat_drop run_out(struct xlat_way *, enum pk_parse_result);
 static enum xlat_drop run_in(struct xlat_way *, enum pk_parse_result);
 
@@ -31,7 +25,7 @@ nat64_run_one(struct xlat_way *way)
     result = pk_parse(pk->data, pk->len, flags, &way->info);
     if (result && result < PK_BAD_EXT) {
         drop = xlat_way_parse_drop(result);
-    } else if (is_from_inside(way)) {
+    } else if (nat64_is_from_inside(way)) {
         drop = run_out(way, result);
     } else {
         drop = run_in(way, result);
@@ -59,206 +53,6 @@ nat64_choose_source(struct xlat_way *way, union pk_addr *src)
 
         src->in4 = htobe32(pool->addresses[i]->ip);
     }
-}
-
-/* ------------------------------------------------------------------------
- * Addresses.
- * ------------------------------------------------------------------------ */
-
-static bool
-is_44(const struct xlat_way *way)
-{
-    return way->zone->stateful->nat64->shape.inside_family == 4;
-}
-
-static bool
-is_from_inside(const struct xlat_way *way)
-{
-    const uint8_t *ip = way->job->pk.data;
-
-    return (way->info.family == 6
-            ? !is_44(way)
-            : is_44(way) && xlat_deny_has4(&way->zone->stateful->inside4,
-                                           xlat_ip4_load(ip + 12)));
-}
-
-static bool
-is_denied(const struct xlat_zone *zone, struct xlat_ip6 ip6, uint32_t ip4)
-{
-    const struct xlat_deny *deny = &zone->addrs.deny;
-
-    return deny->n && (xlat_deny_has6(deny, ip6) || xlat_deny_has4(deny, ip4));
-}
-
-/* Returns the number of the pool6 prefix that 'ip' is in, or -1. */
-static int
-find_pool6(const struct xlat_zone *zone, struct xlat_ip6 ip)
-{
-    for (size_t i = 0; i < zone->addrs.n_pool6; i++) {
-        if (xlat_prefix_contains(&zone->addrs.pool6[i].prefix, ip)) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* Takes the IPv4 address out of 'ip', an IPv6 address of a host outside, with
- * the place of its prefix. */
-static enum xlat_drop
-extract(const struct xlat_zone *zone, struct xlat_ip6 ip, uint32_t *ip4,
-        uint8_t *place)
-{
-    int i = find_pool6(zone, ip);
-
-    if (i < 0) {
-        return XLAT_DROP_NO_MAPPING;
-    }
-    *ip4 = xlat_6052_extract(&zone->addrs.pool6[i], ip);
-    *place = zone->stateful->prefix_places[i];
-    if (xlat_ip4_is_unroutable(*ip4)
-        || (zone->addrs.pool6[i].global_only && !zone->set.wkp_non_global
-            && xlat_ip4_is_non_global(*ip4))) {
-        return XLAT_DROP_BAD_EMBEDDED;
-    }
-    return is_denied(zone, ip, *ip4) ? XLAT_DROP_DENIED : XLAT_OK;
-}
-
-/* Reads the addresses of the packet of 'way', from inside a nat44 zone, into
- * 't'. */
-static enum xlat_drop
-read_addresses_out_44(const struct xlat_way *way, struct nat64_tuple *t)
-{
-    const uint8_t *ip = way->job->pk.data;
-    const struct xlat_deny *deny = &way->zone->addrs.deny;
-    uint32_t src = xlat_ip4_load(ip + 12);
-    uint32_t dst = xlat_ip4_load(ip + 16);
-
-    if (xlat_ip4_is_unroutable(dst)) {
-        return XLAT_DROP_NO_MAPPING;
-    } else if (xlat_ip4_is_unroutable(src)) {
-        return XLAT_DROP_BAD_SOURCE;
-    } else if (deny->n
-               && (xlat_deny_has4(deny, src) || xlat_deny_has4(deny, dst))) {
-        return XLAT_DROP_DENIED;
-    }
-    t->inside = nat64_inside4(pk_get32(ip + 12));
-    t->remote = pk_get32(ip + 16);
-    t->sort = 0;
-    return XLAT_OK;
-}
-
-/* Likewise, of a packet from inside a nat64 zone. */
-static enum xlat_drop
-read_addresses_out_64(const struct xlat_way *way, struct nat64_tuple *t)
-{
-    const uint8_t *ip = way->job->pk.data;
-    struct xlat_ip6 src = xlat_ip6_load(ip + 8);
-    uint8_t place;
-    uint32_t dst4;
-    enum xlat_drop drop = extract(way->zone, xlat_ip6_load(ip + 24), &dst4,
-                                  &place);
-
-    if (drop != XLAT_OK) {
-        return drop;
-    } else if (xlat_ip6_is_unroutable(src)) {
-        return XLAT_DROP_BAD_SOURCE;
-    } else if (find_pool6(way->zone, src) >= 0) {
-        return XLAT_DROP_POOL6_SOURCE;
-    } else if (is_denied(way->zone, src, dst4)) {
-        return XLAT_DROP_DENIED;
-    }
-    memcpy(&t->inside, ip + 8, sizeof t->inside);
-    t->remote = htobe32(dst4);
-    t->sort = place * NAT64_N_SORTS;
-    return XLAT_OK;
-}
-
-static enum xlat_drop
-read_addresses_out(const struct xlat_way *way, struct nat64_tuple *t)
-{
-    return is_44(way) ? read_addresses_out_44(way, t)
-                      : read_addresses_out_64(way, t);
-}
-
-/* Likewise, of a packet from outside. */
-static enum xlat_drop
-read_addresses_in(const struct xlat_way *way, struct nat64_tuple *t)
-{
-    const uint8_t *ip = way->job->pk.data;
-    const struct xlat_deny *deny = &way->zone->addrs.deny;
-    uint32_t src = xlat_ip4_load(ip + 12);
-    uint32_t dst = xlat_ip4_load(ip + 16);
-
-    if (way->info.family != 4
-        || !nat64_pool_has(&way->zone->stateful->pool, dst)) {
-        return XLAT_DROP_NO_MAPPING;
-    } else if (xlat_ip4_is_unroutable(src)) {
-        return XLAT_DROP_BAD_SOURCE;
-    } else if (deny->n
-               && (xlat_deny_has4(deny, src) || xlat_deny_has4(deny, dst))) {
-        return XLAT_DROP_DENIED;
-    }
-    t->remote = htobe32(src);
-    t->outside = htobe32(dst);
-    t->sort = 0;
-    return XLAT_OK;
-}
-
-/* ------------------------------------------------------------------------
- * Ports.
- * ------------------------------------------------------------------------ */
-
-/* Adds the protocol of 'info' to 't'.  Returns false if it has none that there
- * are sessions of. */
-static bool
-add_proto(const struct pk_info *info, struct nat64_tuple *t)
-{
-    if (info->proto == IPPROTO_TCP) {
-        t->sort += NAT64_TCP;
-    } else if (info->proto == IPPROTO_UDP) {
-        t->sort += NAT64_UDP;
-    } else if (xlat_is_icmp(info)) {
-        t->sort += NAT64_ICMP;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* Returns where, in a transport header, there are 4 bytes with what
- * read_ports() reads. */
-static uint32_t
-ports_ofs(const struct nat64_tuple *t)
-{
-    return nat64_sort_proto(t->sort) == NAT64_ICMP ? ICMP_ID_OFS : 0;
-}
-
-/* Reads the ports, or the identifier, of the transport header 'l4' of a packet
- * that is sent by the inside ('dir' NAT64_OUT) or the outside. */
-static void
-read_ports(const uint8_t *l4, enum nat64_dir dir, struct nat64_tuple *t)
-{
-    if (nat64_sort_proto(t->sort) == NAT64_ICMP) {
-        t->inside_port = t->outside_port = pk_get16(l4 + ICMP_ID_OFS);
-        t->remote_port = 0;
-    } else if (dir == NAT64_OUT) {
-        t->inside_port = pk_get16(l4);
-        t->remote_port = pk_get16(l4 + 2);
-    } else {
-        t->remote_port = pk_get16(l4);
-        t->outside_port = pk_get16(l4 + 2);
-    }
-}
-
-/* Returns true if 'info' has as much of a transport header as read_ports()
- * reads: of a quote, that may be all. */
-static bool
-has_ports(const struct pk_info *info, const struct nat64_tuple *t)
-{
-    uint32_t bytes = nat64_sort_proto(t->sort) == NAT64_ICMP
-                     ? ICMP_ID_OFS + 2 : 4;
-
-    return pk_has_l4(info) && pk_l4_bytes(info) >= bytes;
 }
 
 /* ------------------------------------------------------------------------
@@ -354,6 +148,7 @@ find_or_make(const struct xlat_way *way, enum nat64_dir dir,
     struct nat64 *nat64 = zone->stateful->nat64;
     const uint8_t *l4 = way->job->pk.data + way->info.l4_ofs;
     struct nat64_make make = {
+        .zone = zone,
         .view = zone->stateful,
         .set = &zone->set,
         .dry_run = way->ctx->dry_run,
@@ -392,9 +187,8 @@ find_or_make(const struct xlat_way *way, enum nat64_dir dir,
  * Packets.
  * ------------------------------------------------------------------------ */
 
-/* Makes '*rw' the rewrite of packets of 't' from 'dir'. */
-static void
-rewrite_of(const struct xlat_way *way, const struct nat64_tuple *t,
+void
+nat64_rewrite_of(const struct xlat_way *way, const struct nat64_tuple *t,
            enum nat64_dir dir, struct xlat_rewrite *rw)
 {
     uint8_t inside_family = way->zone->stateful->nat64->shape.inside_family;
@@ -479,19 +273,19 @@ find_by_fragment(struct xlat_way *way, enum nat64_dir dir,
     struct nat64_lost lost = { .packets = 0 };
     struct nat64_frag frag;
     bool found;
-    uint32_t ports[2] = { 0 };   /* As much of a header as read_ports()
+    uint32_t ports[2] = { 0 };   /* As much of a header as nat64_read_ports()
                                   * reads. */
 
     describe_fragment(way, dir, &frag);
     found = nat64_frags_find(way->zone->stateful->nat64->frags, &frag,
-                             &ports[ports_ofs(t) / 4],
+                             &ports[nat64_ports_ofs(t) / 4],
                              way->ctx->dry_run ? NULL : held, &lost);
     nat64_lost_count(&lost, way->zone, way->ctx->thread);
     if (!found) {
         way->held = held != NULL;
         return XLAT_DROP_FRAGMENT;
     }
-    read_ports((const uint8_t *) ports, dir, t);
+    nat64_read_ports((const uint8_t *) ports, dir, t);
     return find_for_fragment(way, dir, t, sp);
 }
 
@@ -509,8 +303,8 @@ find_session(struct xlat_way *way, enum nat64_dir dir,
         return find_by_fragment(way, dir, t, sp);
     }
     l4 = way->job->pk.data + way->info.l4_ofs;
-    ports = pk_get32(l4 + ports_ofs(t));
-    read_ports(l4, dir, t);
+    ports = pk_get32(l4 + nat64_ports_ofs(t));
+    nat64_read_ports(l4, dir, t);
     drop = find_or_make(way, dir, t, sp);
     if (drop == XLAT_OK && *sp && way->info.more_frags
         && !way->ctx->dry_run) {
@@ -526,12 +320,12 @@ static enum xlat_drop
 find_session_turned(const struct xlat_way *way, const struct nat64_tuple *out,
                     struct nat64_tuple *t, struct nat64_session **sp)
 {
-    pk_be16 header[4] = { 0 };   /* As read_ports() reads it. */
-    size_t i = ports_ofs(t) / sizeof header[0];
+    pk_be16 header[4] = { 0 };   /* As nat64_read_ports() reads it. */
+    size_t i = nat64_ports_ofs(t) / sizeof header[0];
 
     header[i] = out->outside_port;
     header[i + 1] = out->remote_port;
-    read_ports((const uint8_t *) header, NAT64_IN, t);
+    nat64_read_ports((const uint8_t *) header, NAT64_IN, t);
     return pk_has_l4(&way->info) ? find_or_make(way, NAT64_IN, t, sp)
                                  : find_for_fragment(way, NAT64_IN, t, sp);
 }
@@ -552,7 +346,7 @@ translate_by(struct xlat_way *way, enum nat64_dir dir,
         count(way, &s->dir[dir]);
     }
     way->job->tenant = t->tenant;
-    rewrite_of(way, t, dir, &rw);
+    nat64_rewrite_of(way, t, dir, &rw);
     rw.flags |= flags;
     return xlat_way_apply(way, &rw);
 }
@@ -578,122 +372,9 @@ prepare(struct xlat_way *way, enum nat64_dir dir)
         .to = dir == NAT64_OUT ? 4 : 6,
     };
 
-    return is_44(way) ? xlat_44_prepare(way)
+    return nat64_is_44(way) ? xlat_44_prepare(way)
            : dir == NAT64_OUT ? xlat_64_prepare(way, &rw)
            : xlat_46_prepare(way, &rw);
-}
-
-/* ------------------------------------------------------------------------
- * ICMP errors.
- * ------------------------------------------------------------------------ */
-
-/* Reads the addresses of the packet 'quote', which has come from outside, into
- * 't'. */
-static enum xlat_drop
-read_addresses_quoted_in(const struct xlat_way *way, const uint8_t *quote,
-                         struct nat64_tuple *t)
-{
-    if (is_44(way)) {
-        t->remote = pk_get32(quote + 12);
-        t->inside = nat64_inside4(pk_get32(quote + 16));
-    } else {
-        uint32_t remote;
-        uint8_t place;
-
-        if (extract(way->zone, xlat_ip6_load(quote + 8), &remote, &place)
-            != XLAT_OK) {
-            return XLAT_DROP_ICMP_INNER;
-        }
-        memcpy(&t->inside, quote + 24, 16);
-        t->remote = htobe32(remote);
-        t->sort = place * NAT64_N_SORTS;
-    }
-    return XLAT_OK;
-}
-
-/* Translates the ICMP error of 'way', in which a packet of the other direction
- * is quoted: 'outer' has the addresses of the message.  Errors leave sessions
- * as they are (RFC 6146, 3.5.3, 3.5.4). */
-static enum xlat_drop
-translate_error(struct xlat_way *way, enum nat64_dir dir,
-                const struct nat64_tuple *outer)
-{
-    const struct xlat_settings *set = &way->zone->set;
-    const struct nat64 *nat64 = way->zone->stateful->nat64;
-    struct xlat_rewrite outer_rw, inner_rw;
-    struct nat64_tuple t = { .tenant = outer->tenant };
-    const struct nat64_session *s;
-    struct xlat_icmp_error err;
-    enum xlat_drop drop;
-
-    drop = xlat_icmp_error_read(&way->job->pk, &way->info,
-                                dir == NAT64_OUT
-                                ? 4 : nat64->shape.inside_family, set, &err);
-    if (drop != XLAT_OK) {
-        return drop;
-    }
-    if (dir == NAT64_IN) {
-        t.outside = pk_get32(err.quote + 12);
-        t.remote = pk_get32(err.quote + 16);
-    } else {
-        drop = read_addresses_quoted_in(way, err.quote, &t);
-        if (drop != XLAT_OK) {
-            return drop;
-        }
-    }
-    if (!add_proto(&err.inner, &t) || !has_ports(&err.inner, &t)) {
-        return XLAT_DROP_ICMP_INNER;
-    }
-
-    /* The quoted packet has gone the other way, with its source and
-     * destination in the reverse order. */
-    if (nat64_sort_proto(t.sort) == NAT64_ICMP) {
-        read_ports(err.quote + err.inner.l4_ofs, dir, &t);
-    } else {
-        const uint8_t *ports = err.quote + err.inner.l4_ofs;
-
-        t.remote_port = pk_get16(dir == NAT64_IN ? ports + 2 : ports);
-        t.outside_port = t.inside_port
-            = pk_get16(dir == NAT64_IN ? ports : ports + 2);
-    }
-    s = nat64_find(nat64, dir, &t);
-    if (!s || !nat64_is_alive(set, s, nat64_tick(way->ctx->now_us))) {
-        return XLAT_DROP_ICMP_INNER;
-    }
-    drop = way->info.family == 6 ? xlat_64_prepare_ttl(way)
-                                 : xlat_46_prepare_ttl(way);
-    if (drop != XLAT_OK) {
-        return drop;
-    }
-
-    nat64_tuple_get(&s->dir[dir], &t);
-    way->job->tenant = t.tenant;
-    rewrite_of(way, &t, dir, &outer_rw);
-    outer_rw.flags &= ~XLAT_RW_PORTS;
-    outer_rw.flags |= XLAT_RW_TTL_DEC;
-    if (dir == NAT64_IN) {
-        nat64_remote(nat64, t.sort, outer->remote, &outer_rw.src);
-    } else {
-        outer_rw.dst.in4 = outer->remote;
-    }
-    xlat_way_init_rewrite(way, outer_rw.from, outer_rw.to, &inner_rw);
-    inner_rw.flags |= XLAT_RW_PORTS;
-    if (dir == NAT64_IN) {
-        inner_rw.src = t.inside;
-        nat64_remote(nat64, t.sort, t.remote, &inner_rw.dst);
-        inner_rw.src_port = t.inside_port;
-        inner_rw.dst_port = t.remote_port;
-    } else {
-        inner_rw.src = (union pk_addr) { .in4 = t.remote };
-        inner_rw.dst = (union pk_addr) { .in4 = t.outside };
-        inner_rw.src_port = nat64_sort_proto(t.sort) == NAT64_ICMP
-                            ? t.outside_port : t.remote_port;
-        inner_rw.dst_port = t.outside_port;
-    }
-    xlat_rewrite_set_delta(&inner_rw, err.quote, &err.inner);
-    return xlat_icmp_error_apply(&outer_rw, &inner_rw, set, &way->job->pk,
-                                 &way->info, &err,
-                                 xlat_rng_next(&way->ctx->rng));
 }
 
 /* ------------------------------------------------------------------------
@@ -707,7 +388,7 @@ prepare_hairpin(struct xlat_way *way)
 {
     enum xlat_drop drop;
 
-    if (is_44(way)) {
+    if (nat64_is_44(way)) {
         return xlat_44_prepare(way);
     }
     drop = xlat_64_prepare_ttl(way);
@@ -736,9 +417,12 @@ hairpin(struct xlat_way *way, const struct nat64_tuple *out)
     drop = xlat_way_parse_drop(pk_parse(way->job->pk.data, way->job->pk.len,
                                         PK_PARSE_CSUM_OK, &way->info));
     if (drop == XLAT_OK) {
-        drop = read_addresses_in(way, &t);
+        drop = nat64_read_in(way, &t);
     }
-    if (drop == XLAT_OK && !add_proto(&way->info, &t)) {
+    if (drop == XLAT_OK && xlat_way_is_known_error(way)) {
+        return nat64_translate_error(way, NAT64_IN, &t, 0);
+    }
+    if (drop == XLAT_OK && !nat64_add_proto(&way->info, &t)) {
         drop = XLAT_DROP_PROTO;
     }
     if (drop == XLAT_OK) {
@@ -751,7 +435,7 @@ static enum xlat_drop
 run_out(struct xlat_way *way, enum pk_parse_result result)
 {
     struct nat64_tuple t = { .tenant = way->ctx->tenant };
-    enum xlat_drop drop = read_addresses_out(way, &t);
+    enum xlat_drop drop = nat64_read_out(way, &t);
     bool turns;
 
     if (drop != XLAT_OK) {
@@ -762,15 +446,14 @@ run_out(struct xlat_way *way, enum pk_parse_result result)
     }
     turns = nat64_pool_has(&way->zone->stateful->pool, be32toh(t.remote));
     if (xlat_way_is_known_error(way)) {
-        return turns ? XLAT_DROP_ICMP_INNER
-                     : translate_error(way, NAT64_OUT, &t);
-    }
-    if (!add_proto(&way->info, &t)) {
-        return XLAT_DROP_PROTO;
-    }
-    drop = turns ? prepare_hairpin(way) : prepare(way, NAT64_OUT);
-    if (drop == XLAT_OK) {
-        drop = translate(way, NAT64_OUT, &t);
+        drop = nat64_translate_error(way, NAT64_OUT, &t, XLAT_RW_TTL_DEC);
+    } else if (!nat64_add_proto(&way->info, &t)) {
+        drop = XLAT_DROP_PROTO;
+    } else {
+        drop = turns ? prepare_hairpin(way) : prepare(way, NAT64_OUT);
+        if (drop == XLAT_OK) {
+            drop = translate(way, NAT64_OUT, &t);
+        }
     }
     return drop == XLAT_OK && turns ? hairpin(way, &t) : drop;
 }
@@ -803,15 +486,15 @@ static enum xlat_drop
 run_in(struct xlat_way *way, enum pk_parse_result result)
 {
     struct nat64_tuple t = { .tenant = 0 };
-    enum xlat_drop drop = read_addresses_in(way, &t);
+    enum xlat_drop drop = nat64_read_in(way, &t);
 
     if (drop != XLAT_OK) {
         return drop;
     } else if (result) {
         return xlat_way_parse_drop(result);
     } else if (xlat_way_is_known_error(way)) {
-        return translate_error(way, NAT64_IN, &t);
-    } else if (!add_proto(&way->info, &t)) {
+        return nat64_translate_error(way, NAT64_IN, &t, XLAT_RW_TTL_DEC);
+    } else if (!nat64_add_proto(&way->info, &t)) {
         return XLAT_DROP_PROTO;
     }
     drop = prepare(way, NAT64_IN);

@@ -258,10 +258,15 @@ filter(const struct nat64_make *make, const struct nat64_tuple *tuple,
        const struct nat64_binding *b)
 {
     const struct nat64 *nat64 = make->view->nat64;
+    enum xlat_drop drop;
 
     if (!nat64_binding_is_open(nat64, b) || !has_prefix(nat64, tuple)
         || !has_live_session(make, b, NULL)) {
         return XLAT_DROP_NO_BINDING;
+    }
+    drop = nat64_check_hosts(make->zone, tuple);
+    if (drop != XLAT_OK) {
+        return drop;
     }
     return (make->set->filtering == XLAT_FILTERING_ADDRESS_DEPENDENT
             && !has_live_session(make, b, &tuple->remote)

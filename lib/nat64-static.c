@@ -31,24 +31,13 @@ tuple_of(const struct nat64_work *work, const struct xlat_bib *bib)
     };
 }
 
-static bool
-is_of(const struct nat64_tuple *a, const struct nat64_tuple *b)
-{
-    return (!memcmp(&a->inside, &b->inside, sizeof a->inside)
-            && a->tenant == b->tenant && a->inside_port == b->inside_port
-            && a->outside == b->outside
-            && a->outside_port == b->outside_port && a->sort == b->sort);
-}
-
 /* Returns whether the configuration of 'work' has the static binding 'b'. */
 static bool
 is_configured(const struct nat64_work *work, const struct nat64_binding *b)
 {
-    static const uint8_t protos[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP };
     const struct nat64_view *view = work->zone->stateful;
-    struct nat64_tuple t = nat64_binding_tuple(work->nat64, b);
     struct xlat_bib key = {
-        .proto = protos[nat64_sort_proto(b->sort)],
+        .proto = nat64_ipproto(nat64_sort_proto(b->sort)),
         .inside = b->inside,
         .inside_port = be16toh(b->inside_port),
         .tenant = b->tenant,
@@ -56,13 +45,13 @@ is_configured(const struct nat64_work *work, const struct nat64_binding *b)
     const struct xlat_bib *found = bsearch(&key, view->bibs, view->n_bibs,
                                            sizeof key,
                                            xlat_bib_compare_inside);
-    struct nat64_tuple u;
+    struct nat64_tuple t;
 
     if (!found) {
         return false;
     }
-    u = tuple_of(work, found);
-    return is_of(&t, &u);
+    t = tuple_of(work, found);
+    return nat64_binding_is_of(work->nat64, b, &t);
 }
 
 void
@@ -102,7 +91,7 @@ adopt(struct nat64_work *work, const struct nat64_tuple *t)
     same = (b && b->outside_port == t->outside_port
             && nat64_binding_ip(nat64, b) == t->outside);
     if (same) {
-        nat64_set_flags(b, nat64_flags(b) | NAT64_BINDING_STATIC);
+        nat64_binding_set_static(nat64, b, true);
     }
     nat64_unlock(nat64, t);
     if (b && !same) {
@@ -170,7 +159,10 @@ make(struct nat64_work *work, const struct xlat_bib *bib)
     }
     nat64_lock(nat64, &t);
     if (!nat64_binding_find_inside(nat64, &t)) {
-        b = nat64_binding_add_with(nat64, &t, a, port, NAT64_BINDING_STATIC);
+        b = nat64_binding_add_with(nat64, &t, a, port, 0);
+    }
+    if (b) {
+        nat64_binding_set_static(nat64, b, true);
     }
     nat64_unlock(nat64, &t);
     if (!b) {

@@ -297,19 +297,22 @@ nat64_leave(struct nat64 *nat64, const struct nat64_tuple *t, bool session,
  * Blocks of ports (RFC 7422; RFC 6888, REQ-14).
  * ------------------------------------------------------------------------ */
 
-/* Takes an unused block of 'a' for 's'.  Returns false if there is none. */
+/* Takes a block of 'a' with a port for 't', of the subscriber 'owner'.
+ * Returns false if there is none. */
 static bool
 take_block(struct nat64 *nat64, struct nat64_address *a,
-           struct nat64_block *block, uint32_t owner, uint64_t random)
+           const struct nat64_tuple *t, struct nat64_block *block,
+           uint32_t owner, uint64_t random)
 {
     uint16_t n_words = nat64->shape.block_words;
-    int i = nat64_pool_take_block(a, random);
+    int i = nat64_pool_take_block(&nat64->places, a,
+                                  nat64_sort_proto(t->sort), random);
 
     if (i < 0) {
         return false;
     }
     *block = (struct nat64_block) { a->place, i * n_words, n_words };
-    __atomic_store_n(&a->owners[i], owner + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&a->uses[i].owner, owner + 1, __ATOMIC_RELEASE);
     if (nat64_logs(nat64, XLAT_LOG_BLOCKS)) {
         nat64_log_block(nat64, NAT64_EVENT_BLOCK_ADD,
                         &nat64->subscribers.all[owner], block);
@@ -320,8 +323,8 @@ take_block(struct nat64 *nat64, struct nat64_address *a,
 /* Gives 's' one more block, of an address where it has some if possible.
  * Returns it, or NULL with '*drop' set. */
 static const struct nat64_block *
-add_block(const struct nat64_make *make, struct nat64_subscriber *s,
-          uint64_t hash, enum xlat_drop *drop)
+add_block(const struct nat64_make *make, const struct nat64_tuple *t,
+          struct nat64_subscriber *s, uint64_t hash, enum xlat_drop *drop)
 {
     const struct nat64_pool *pool = &make->view->pool;
     struct nat64 *nat64 = make->view->nat64;
@@ -341,7 +344,7 @@ add_block(const struct nat64_make *make, struct nat64_subscriber *s,
     for (struct nat64_walk w = nat64_walk_begin(pool, hash);
          w.address; nat64_walk_next(pool, &w)) {
         if (__atomic_load_n(&w.address->open, __ATOMIC_ACQUIRE)
-            && take_block(nat64, w.address, block, owner, make->random)) {
+            && take_block(nat64, w.address, t, block, owner, make->random)) {
             return block;
         }
     }
@@ -365,7 +368,7 @@ give_block(struct nat64 *nat64, struct nat64_subscriber *s,
             block->n_words = 0;
         }
     }
-    __atomic_store_n(&a->owners[i], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&a->uses[i].owner, 0, __ATOMIC_RELEASE);
     nat64_pool_give_block(a, i);
 }
 
@@ -406,10 +409,10 @@ take_port(const struct nat64_make *make, const struct nat64_tuple *t,
             return a;
         }
     }
-    block = add_block(make, s, hash, drop);
+    block = add_block(make, t, s, hash, drop);
     a = block ? take_in_block(nat64, block, t, make->random, portp) : NULL;
     if (block && !a) {
-        /* Bindings without an owner have its ports. */
+        /* The configuration has just taken the last ones. */
         give_block(nat64, s, nat64->places.addresses[block->place],
                    block->first_word / block->n_words, block->n_words);
         *drop = XLAT_DROP_NO_PORT;
@@ -448,6 +451,18 @@ read_key(const struct nat64_subscriber *s)
 }
 
 void
+nat64_block_add_static(struct nat64 *nat64, struct nat64_address *a,
+                       uint16_t port, int n)
+{
+    if (a->uses) {
+        uint32_t i = port / NAT64_PORTS_BLOCK / nat64->shape.block_words;
+
+        __atomic_fetch_add(&a->uses[i].n_static, n, __ATOMIC_SEQ_CST);
+        nat64_block_clean(nat64, a, port);
+    }
+}
+
+void
 nat64_block_clean(struct nat64 *nat64, struct nat64_address *a, uint16_t port)
 {
     struct nat64_subscribers *subs = &nat64->subscribers;
@@ -457,11 +472,11 @@ nat64_block_clean(struct nat64 *nat64, struct nat64_address *a, uint16_t port)
     struct key key;
     uint64_t hash;
 
-    if (!a->owners) {
+    if (!a->uses) {
         return;
     }
     i = port / NAT64_PORTS_BLOCK / n_words;
-    owner = __atomic_load_n(&a->owners[i], __ATOMIC_ACQUIRE);
+    owner = __atomic_load_n(&a->uses[i].owner, __ATOMIC_ACQUIRE);
     if (!owner || !nat64_pool_block_is_unused(&nat64->places, a, i, n_words)) {
         return;
     }
@@ -470,7 +485,7 @@ nat64_block_clean(struct nat64 *nat64, struct nat64_address *a, uint16_t port)
     hash = hash_of(subs, &key);
     nat64_index_lock(&subs->index, hash);
     /* It may have given the block back, or have become another one. */
-    if (__atomic_load_n(&a->owners[i], __ATOMIC_ACQUIRE) == owner
+    if (__atomic_load_n(&a->uses[i].owner, __ATOMIC_ACQUIRE) == owner
         && find(subs, &key) == s
         && nat64_pool_block_is_unused(&nat64->places, a, i, n_words)) {
         give_block(nat64, s, a, i, n_words);

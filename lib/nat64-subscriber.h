@@ -86,8 +86,14 @@ struct nat64_address *nat64_block_take_port(const struct nat64_make *,
                                             enum xlat_drop *drop);
 
 /* Looks whether the block that 'port' of 'address' is in, if any, has no port
- * in use any more, and takes it from its subscriber then. */
+ * in use any more but by configuration, and takes it from its subscriber
+ * then. */
 void nat64_block_clean(struct nat64 *, struct nat64_address *address,
                        uint16_t port);
+
+/* Has 'n' (1 or -1) more ports of the block that 'port' of 'address' is in, if
+ * any, be in use by configuration, so that they keep it from nobody. */
+void nat64_block_add_static(struct nat64 *, struct nat64_address *address,
+                            uint16_t port, int n);
 
 #endif /* nat64-subscriber.h */

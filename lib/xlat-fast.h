@@ -3,12 +3,13 @@
 #ifndef XLAT_FAST_H
 #define XLAT_FAST_H 1
 
-/* The short path: xlat_rewrite_apply() for ordinary packets of a siit zone,
- * with what it needs read once and nothing to decide.
+/* The short path: xlat_rewrite_apply() for ordinary packets, with what it
+ * needs read once and nothing to decide.
  *
  * An ordinary packet is TCP or UDP, whole, not GSO, with a complete checksum
  * and no options or extension headers, has hops and headroom left and fits the
- * other side unfragmented.  Private to xlat-run.c and to benches. */
+ * other side unfragmented.  Private to xlat-run.c,
+ * nat64-fast.c and benches. */
 
 #include "xlat-hdr.h"
 #include "xlat-private.h"

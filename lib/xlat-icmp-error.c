@@ -13,6 +13,9 @@
  * 3). */
 #define PADDED_MIN 128
 
+/* Bytes behind IP headers that a quote keeps in any case. */
+#define LEAST_L4_BYTES 8
+
 /* The header of extensions, and that of each object that follows (RFC 4884,
  * 7). */
 #define EXT_HDR_BYTES 4
@@ -130,10 +133,17 @@ message_sum(const struct pk *pk, const struct pk_info *info, uint32_t bytes)
 }
 
 /* Cuts the packet inside so that it has at most 'max' bytes once translated,
- * when it has '*bytes'. */
+ * when it has '*bytes'; but never what tells its session: 'hdr' bytes of IP
+ * headers, and 8 behind them (RFC 792). */
 static void
-cut_quote(struct xlat_icmp_error *err, uint32_t *bytes, uint32_t max)
+cut_quote(struct xlat_icmp_error *err, uint32_t hdr, uint32_t *bytes,
+          uint32_t max)
 {
+    uint32_t l4_bytes = *bytes - hdr;
+    uint32_t least = hdr + (l4_bytes < LEAST_L4_BYTES ? l4_bytes
+                                                      : LEAST_L4_BYTES);
+
+    max = max > least ? max : least;
     if (*bytes > max) {
         err->inner.len -= *bytes - max;
         *bytes = max;
@@ -175,13 +185,13 @@ clamp(uint32_t x, uint32_t min, uint32_t max)
     return x < min ? min : x > max ? max : x;
 }
 
-/* Plans the quote and the extensions behind it, in 'limit' bytes and units of
- * 'unit' bytes.  What a receiver cannot do without are whole extensions: the
- * quote gives way to them, as long as it has the least length.  Returns false
- * if there is no room for any. */
+/* Plans the quote, with 'hdr' bytes of IP headers, and the extensions behind
+ * it, in 'limit' bytes and units of 'unit' bytes.  What a receiver cannot do
+ * without are whole extensions: the quote gives way to them, as long as it has
+ * the least length.  Returns false if there is no room for any. */
 static bool
-plan_ext(struct xlat_icmp_error *err, uint32_t unit, uint32_t limit,
-         struct layout *l)
+plan_ext(struct xlat_icmp_error *err, uint32_t hdr, uint32_t unit,
+         uint32_t limit, struct layout *l)
 {
     uint32_t room, max, ext;
 
@@ -196,7 +206,7 @@ plan_ext(struct xlat_icmp_error *err, uint32_t unit, uint32_t limit,
     if (!ext) {
         return false;
     }
-    cut_quote(err, &l->quote, max);
+    cut_quote(err, hdr, &l->quote, max);
     l->pad = room - l->quote;
     l->ext = ext;
     return true;
@@ -210,15 +220,15 @@ plan(const struct xlat_rewrite *outer, const struct xlat_rewrite *inner,
 {
     uint32_t unit = outer->to == 4 ? 4 : 8;
     uint32_t limit = outer->to == 4 ? set->mtu4 : ICMP6_ERROR_MAX;
+    uint32_t hdr = xlat_rewrite_hdr_bytes(inner, &err->inner);
 
     l->outer_hdr = xlat_rewrite_new_hdr_bytes(outer, info);
-    l->quote = (xlat_rewrite_hdr_bytes(inner, &err->inner)
-                + pk_l4_bytes(&err->inner));
+    l->quote = hdr + pk_l4_bytes(&err->inner);
     l->pad = l->ext = 0;
     limit -= l->outer_hdr + PK_ICMP_HDR_BYTES;
     if (!(err->hdr.has_length && err->ext_bytes
-          && plan_ext(err, unit, limit, l))) {
-        cut_quote(err, &l->quote, limit);
+          && plan_ext(err, hdr, unit, limit, l))) {
+        cut_quote(err, hdr, &l->quote, limit);
     }
 }
 

@@ -386,7 +386,8 @@ compile_nat64(struct xlat_zone *zone, const struct xlat_conf *conf,
     if (!error) {
         zone->addrs.pool6_first = true;
         zone->addrs.fast = (zone->kind == XLAT_KIND_NAT44
-                            ? !conf->deny.n : is_fast(zone, conf));
+                            || (zone->addrs.n_pool6 == 1
+                                && zone->addrs.pool6[0].prefix.len == 96));
         error = xlat_deny_copy(&zone->addrs.deny, &conf->deny);
     }
     return error ? error : nat64_compile(zone, conf, prev, errorp);

@@ -41,11 +41,13 @@ unit_tests = \
 	tests/unit/nat64-change-test \
 	tests/unit/nat64-event-test \
 	tests/unit/nat64-frag-test \
+	tests/unit/nat64-icmp-test \
 	tests/unit/nat64-index-test \
 	tests/unit/nat64-ipfix-test \
 	tests/unit/nat64-lock-test \
 	tests/unit/nat64-many-test \
 	tests/unit/nat64-ports-test \
+	tests/unit/nat64-stress-test \
 	tests/unit/nat64-subscriber-test \
 	tests/unit/nat64-syn-test \
 	tests/unit/nat64-tcp-test \
@@ -57,76 +59,60 @@ unit_tests = \
 	tests/unit/xlat-siit-test \
 	tests/unit/zone-test
 
-tests_unit_6052_test_SOURCES = tests/unit/6052-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_addr_test_SOURCES = tests/unit/addr-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_conf_test_SOURCES = tests/unit/conf-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_eamt_test_SOURCES = tests/unit/eamt-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_ila_test_SOURCES = tests/unit/ila-test.c \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_attack_test_SOURCES = tests/unit/nat64-attack-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_change_test_SOURCES = tests/unit/nat64-change-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_event_test_SOURCES = tests/unit/nat64-event-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_frag_test_SOURCES = tests/unit/nat64-frag-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_index_test_SOURCES = tests/unit/nat64-index-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_ipfix_test_SOURCES = tests/unit/nat64-ipfix-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_syn_test_SOURCES = tests/unit/nat64-syn-test.c \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_subscriber_test_SOURCES = \
-	tests/unit/nat64-subscriber-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_lock_test_SOURCES = tests/unit/nat64-lock-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_nat64_many_test_SOURCES = tests/unit/nat64-many-test.c \
-	tests/unit/nat64-walk.c tests/unit/nat64-walk.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
+packet_files = tests/unit/packet.c tests/unit/packet.h
+zone_files = tests/unit/zone-util.c tests/unit/zone-util.h
+net_files = tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	$(packet_files) $(zone_files)
+
+tests_unit_6052_test_SOURCES = tests/unit/6052-test.c $(zone_files)
+tests_unit_addr_test_SOURCES = tests/unit/addr-test.c $(zone_files)
+tests_unit_conf_test_SOURCES = tests/unit/conf-test.c $(zone_files)
+tests_unit_eamt_test_SOURCES = tests/unit/eamt-test.c $(zone_files)
+tests_unit_ila_test_SOURCES = \
+	tests/unit/ila-test.c $(packet_files) $(zone_files)
+tests_unit_nat64_attack_test_SOURCES = \
+	tests/unit/nat64-attack-test.c $(net_files)
+tests_unit_nat64_change_test_SOURCES = \
+	tests/unit/nat64-change-test.c $(net_files)
+tests_unit_nat64_event_test_SOURCES = \
+	tests/unit/nat64-event-test.c $(net_files)
+tests_unit_nat64_frag_test_SOURCES = tests/unit/nat64-frag-test.c $(net_files)
+tests_unit_nat64_icmp_test_SOURCES = tests/unit/nat64-icmp-test.c $(net_files)
+tests_unit_nat64_index_test_SOURCES = \
+	tests/unit/nat64-index-test.c $(zone_files)
+tests_unit_nat64_ipfix_test_SOURCES = \
+	tests/unit/nat64-ipfix-test.c $(zone_files)
+tests_unit_nat64_lock_test_SOURCES = tests/unit/nat64-lock-test.c $(net_files)
+tests_unit_nat64_many_test_SOURCES = \
+	tests/unit/nat64-many-test.c tests/unit/nat64-walk.c \
+	tests/unit/nat64-walk.h $(zone_files)
 tests_unit_nat64_many_test_CPPFLAGS = $(oracle_cppflags)
 tests_unit_nat64_many_test_LDADD = \
 	tests/liboracle.a lib/libxlat.a $(CHECK_LIBS)
-tests_unit_nat64_threads_test_SOURCES = tests/unit/nat64-threads-test.c \
-	tests/unit/nat64-threads-conn.c tests/unit/nat64-threads.h \
-	tests/unit/nat64-walk.c tests/unit/nat64-walk.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_nat64_stress_test_SOURCES = \
+	tests/unit/nat64-stress-test.c $(zone_files)
+tests_unit_nat64_subscriber_test_SOURCES = \
+	tests/unit/nat64-subscriber-test.c $(net_files)
+tests_unit_nat64_syn_test_SOURCES = \
+	tests/unit/nat64-syn-test.c $(packet_files) $(zone_files)
+tests_unit_nat64_threads_test_SOURCES = \
+	tests/unit/nat64-threads-test.c tests/unit/nat64-threads-conn.c \
+	tests/unit/nat64-threads.h tests/unit/nat64-walk.c \
+	tests/unit/nat64-walk.h $(zone_files)
 tests_unit_nat64_threads_test_CPPFLAGS = $(oracle_cppflags)
 tests_unit_nat64_threads_test_LDADD = \
 	tests/liboracle.a lib/libxlat.a $(CHECK_LIBS)
-tests_unit_prefix_test_SOURCES = tests/unit/prefix-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_zone_test_SOURCES = tests/unit/zone-test.c \
-	tests/unit/zone-util.c tests/unit/zone-util.h
-tests_unit_pk_test_SOURCES = tests/unit/pk-test.c \
-	tests/unit/packet.c tests/unit/packet.h
-tests_unit_xlat_icmp_test_SOURCES = tests/unit/xlat-icmp-test.c \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/siit.c tests/unit/siit.h
-tests_unit_xlat_rewrite_test_SOURCES = tests/unit/xlat-rewrite-test.c \
-	tests/unit/packet.c tests/unit/packet.h
-tests_unit_xlat_siit_test_SOURCES = tests/unit/xlat-siit-test.c \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/siit.c tests/unit/siit.h
+tests_unit_pk_test_SOURCES = tests/unit/pk-test.c $(packet_files)
+tests_unit_prefix_test_SOURCES = tests/unit/prefix-test.c $(zone_files)
+tests_unit_xlat_icmp_test_SOURCES = \
+	tests/unit/xlat-icmp-test.c $(packet_files) tests/unit/siit.c \
+	tests/unit/siit.h
+tests_unit_xlat_rewrite_test_SOURCES = \
+	tests/unit/xlat-rewrite-test.c $(packet_files)
+tests_unit_xlat_siit_test_SOURCES = \
+	tests/unit/xlat-siit-test.c $(packet_files) tests/unit/siit.c \
+	tests/unit/siit.h
+tests_unit_zone_test_SOURCES = tests/unit/zone-test.c $(zone_files)
 
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
@@ -144,10 +130,7 @@ TESTS += $(vse_tests)
 vse_link = $(SHELL) ovs/libtool --quiet --tag=CC --mode=link \
 	$(CC) $(AM_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@
 vse_libs = vswitchd-ext/libvse.a lib/libxlat.a
-tests_unit_vse_log_test_SOURCES = tests/unit/vse-log-test.c \
-	tests/unit/nat64-net.c tests/unit/nat64-net.h \
-	tests/unit/packet.c tests/unit/packet.h \
-	tests/unit/zone-util.c tests/unit/zone-util.h
+tests_unit_vse_log_test_SOURCES = tests/unit/vse-log-test.c $(net_files)
 tests_unit_vse_log_test_CPPFLAGS = $(vse_flags)
 tests_unit_vse_log_test_CFLAGS = $(AM_CFLAGS) -Wno-sign-compare
 tests_unit_vse_log_test_LDADD = \

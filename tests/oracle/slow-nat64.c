@@ -284,10 +284,11 @@ turn(const struct slow_ip *ip)
 }
 
 /* An error from inside ('out') or outside, from or to 'remote'.  The packet in
- * it has gone the other way: turned round, it is like one of this way. */
+ * it has gone the other way: turned round, it is like one of this way.  'hops'
+ * is 0 of one that turns. */
 static enum xlat_drop
 pass_error(struct slow_nat64 *n, bool out, const struct slow_packet *in,
-           uint32_t remote, struct slow_packet *to)
+           uint32_t remote, uint8_t hops, struct slow_packet *to)
 {
     struct slow_ip turned = turn(&in->quote), back;
     struct slow_tuple t = { .tenant = in->tenant };
@@ -308,13 +309,13 @@ pass_error(struct slow_nat64 *n, bool out, const struct slow_packet *in,
     s = slow_find_session(n, out, &t);
     if (!s || !slow_is_alive(n, s)) {
         return XLAT_DROP_ICMP_INNER;
-    } else if (in->ip.ttl <= 1) {
+    } else if (in->ip.ttl <= hops) {
         return XLAT_DROP_TTL;
     }
     *to = *in;
     to->tenant = s->t.tenant;
     convert(&in->ip, out ? 4 : n->conf.inside_family, &to->ip);
-    to->ip.ttl--;
+    to->ip.ttl -= hops;
     to->ip.df = false;
     to->ip.any_id = to->ip.family == 4;
     if (in->ip.family != to->ip.family) {
@@ -346,7 +347,7 @@ run_in(struct slow_nat64 *n, const struct slow_packet *in,
     } else if (orc_illegal4(t.remote)) {
         return XLAT_DROP_BAD_SOURCE;
     } else if (in->is_error) {
-        return pass_error(n, false, in, t.remote, to);
+        return pass_error(n, false, in, t.remote, 1, to);
     }
     drop = check(n, &in->ip);
     if (drop == SLOW_OK) {
@@ -378,8 +379,16 @@ run_out(struct slow_nat64 *n, const struct slow_packet *in,
     }
     turns = slow_pool4_has(n, t.remote);
     if (in->is_error) {
-        return (turns ? XLAT_DROP_ICMP_INNER
-                : pass_error(n, true, in, t.remote, to));
+        struct slow_packet error;
+
+        drop = pass_error(n, true, in, t.remote, 1, to);
+        if (drop == SLOW_OK && turns) {
+            result->hairpin = true;
+            error = *to;
+            drop = pass_error(n, false, &error, orc_get32(error.ip.src), 0,
+                              to);
+        }
+        return drop;
     }
     memcpy(t.inside, in->ip.src, 16);
     drop = check(n, &in->ip);

@@ -279,6 +279,104 @@ START_TEST(inside_changes)
 }
 END_TEST
 
+/* Who is denied has no sessions any more, and none again: nor have static
+ * bindings, that remain. */
+START_TEST(deny_changes)
+{
+    static const struct {
+        const char *deny;
+        enum xlat_drop out, in;
+    } cases[] = {
+        { "2001:db8:1::/64", XLAT_DROP_DENIED, XLAT_DROP_DENIED },
+        { "2001:db8:64::c633:6400/120", XLAT_DROP_DENIED, XLAT_DROP_DENIED },
+        { "198.51.100.0/24", XLAT_DROP_DENIED, XLAT_DROP_DENIED },
+        { "192.0.2.0/24", XLAT_N_DROPS, XLAT_DROP_DENIED },
+    };
+    char text[256];
+    struct net net;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool ends = cases[i].out != XLAT_N_DROPS;
+
+        net_begin(&net, NAT64 "bib=udp,[2001:db8:1::5]:80,192.0.2.1:80");
+        ck_assert_int_eq(net_out(&net, "2001:db8:1::5", 80, SERVER6, 9), 80);
+        snprintf(text, sizeof text, NAT64 "bib=udp,[2001:db8:1::5]:80,"
+                 "192.0.2.1:80 deny=%s", cases[i].deny);
+        net_change(&net, text);
+        ck_assert_uint_eq(net_gauges(&net).sessions, !ends);
+        ck_assert_uint_eq(net_gauges(&net).bindings, 1);
+        ck_assert_int_eq(net_in(&net, SERVER, 9, POOL, 80), -1);
+        ck_assert_int_eq(net.drop, cases[i].in);
+        ck_assert_int_eq(net_out(&net, "2001:db8:1::5", 80, SERVER6, 9),
+                         ends ? -1 : 80);
+        if (ends) {
+            ck_assert_int_eq(net.drop, cases[i].out);
+        }
+        ck_assert_uint_eq(net_gauges(&net).sessions, !ends);
+        net_end(&net);
+    }
+}
+END_TEST
+
+START_TEST(deny_changes_nat44)
+{
+    static const char *const denied[] = { "10.0.0.0/24", "198.51.100.0/24" };
+    char text[256];
+    struct net net;
+
+    for (int i = 0; i < 2; i++) {
+        net_begin(&net, NAT44 "deny=10.9.0.0/16 "
+                        "bib=udp,10.0.0.1:80,192.0.2.1:80");
+        ck_assert_int_eq(net_out(&net, "10.9.0.1", 80, SERVER, 9), -1);
+        for (int j = 0; j < 2; j++) {
+            ck_assert_int_eq(net_out(&net, "10.0.0.1", 80, SERVER, 9), 80);
+            ck_assert_int_eq(net_in(&net, SERVER, 9, POOL, 80), 80);
+        }
+        snprintf(text, sizeof text, NAT44 "deny=%s "
+                 "bib=udp,10.0.0.1:80,192.0.2.1:80", denied[i]);
+        net_change(&net, text);
+        ck_assert_uint_eq(net_gauges(&net).sessions, 0);
+        ck_assert_int_eq(net_in(&net, SERVER, 9, POOL, 80), -1);
+        ck_assert_int_eq(net.drop, XLAT_DROP_DENIED);
+        ck_assert_int_eq(net_out(&net, "10.0.0.1", 80, SERVER, 9), -1);
+        ck_assert_int_eq(net.drop, XLAT_DROP_DENIED);
+        net_end(&net);
+    }
+}
+END_TEST
+
+#define WELL_KNOWN "kind=nat64 pool6=64:ff9b::/96 pool4=203.0.113.1 " \
+                   "bib=udp,[2001:db8:1::5]:80,203.0.113.1:80 "
+
+/* The well-known prefix stands for global addresses alone, both ways. */
+START_TEST(well_known_prefix)
+{
+    struct net net;
+
+    net_begin(&net, WELL_KNOWN);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(net_out(&net, "2001:db8:1::5", 80,
+                                 "64:ff9b::808:808", 53), 80);
+        ck_assert_int_eq(net_in(&net, "8.8.8.8", 53, "203.0.113.1", 80), 80);
+        ck_assert_int_eq(net_out(&net, "2001:db8:1::5", 80, "64:ff9b::a00:1",
+                                 53), -1);
+        ck_assert_int_eq(net.drop, XLAT_DROP_BAD_EMBEDDED);
+        ck_assert_int_eq(net_in(&net, "10.0.0.1", 53, "203.0.113.1", 80), -1);
+        ck_assert_int_eq(net.drop, XLAT_DROP_BAD_EMBEDDED);
+    }
+    net_change(&net, WELL_KNOWN "wkp-non-global=translate");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(net_in(&net, "10.0.0.1", 53, "203.0.113.1", 80), 80);
+        ck_assert_int_eq(net_out(&net, "2001:db8:1::5", 80, "64:ff9b::a00:1",
+                                 53), 80);
+    }
+    ck_assert_uint_eq(net_gauges(&net).sessions, 2);
+    net_change(&net, WELL_KNOWN);
+    ck_assert_uint_eq(net_gauges(&net).sessions, 1);
+    net_end(&net);
+}
+END_TEST
+
 static void
 count_info(const struct nat64_session_info *info, void *n)
 {
@@ -649,6 +747,9 @@ main(void)
     tcase_add_test(tc, resized);
     tcase_add_test(tc, two_refused_changes);
     tcase_add_test(tc, inside_changes);
+    tcase_add_test(tc, deny_changes);
+    tcase_add_test(tc, deny_changes_nat44);
+    tcase_add_test(tc, well_known_prefix);
     tcase_add_test(tc, resized_while_looking);
     tcase_add_test(tc, refused_change);
     tcase_add_test(tc, many_refused_changes);

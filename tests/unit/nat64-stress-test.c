@@ -615,7 +615,7 @@ check_address(const struct nat64 *nat64, const struct nat64_address *a)
     }
     ck_assert_uint_eq(a->n_foreign, 0);
     ck_assert_uint_eq(a->n_pools, 1);
-    for (unsigned int i = 0; a->owners
+    for (unsigned int i = 0; a->uses
          && i < NAT64_PORTS_WORDS / nat64->shape.block_words; i++) {
         bool used = a->blocks_used[i / 64] >> i % 64 & 1;
         bool has_ports = false;
@@ -624,7 +624,8 @@ check_address(const struct nat64 *nat64, const struct nat64_address *a)
              word < (i + 1) * nat64->shape.block_words; word++) {
             has_ports = has_ports || ~fresh.used[word];
         }
-        ck_assert_uint_eq(a->owners[i], 0);
+        ck_assert_uint_eq(a->uses[i].owner, 0);
+        ck_assert_uint_eq(a->uses[i].n_static, 0);
         ck_assert(used == !has_ports);
     }
 }

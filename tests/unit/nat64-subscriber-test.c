@@ -214,6 +214,85 @@ START_TEST(blocks_come_back)
 }
 END_TEST
 
+/* A static binding keeps a block from nobody: not when its port is taken by
+ * the configuration, nor when it is that of a binding that was there. */
+START_TEST(blocks_with_static_ports)
+{
+    struct net net;
+    char text[256];
+    int port, other;
+
+    net_begin(&net, BLOCKS);
+    port = net_out(&net, "10.0.0.1", 1, SERVER, 53);
+    ck_assert_int_ge(net_out(&net, "10.0.0.1", 2, SERVER, 53), 0);
+    other = port + 4;            /* In the same block. */
+    if (other / 128 != port / 128) {
+        other = port - 4;
+    }
+    snprintf(text, sizeof text, BLOCKS "bib=udp,10.0.0.1:1,192.0.2.1:%d "
+             "bib=udp,10.0.0.2:1,192.0.2.1:%d", port, other);
+    net_change(&net, text);
+    ck_assert_int_eq(net_in(&net, SERVER, 53, "192.0.2.1", port), 1);
+    ck_assert_int_eq(net_out(&net, "10.0.0.1", 3, SERVER, 53) / 128,
+                     port / 128);
+    net_wait(&net, 302 + 122);
+    ck_assert_uint_eq(net_gauges(&net).subscribers, 0);
+    ck_assert_uint_eq(net_gauges(&net).ports_in_use, 2);
+    ck_assert_int_eq(net_in(&net, SERVER, 53, "192.0.2.1", port), 1);
+    ck_assert_int_eq(net_in(&net, SERVER, 53, "192.0.2.1", other), 1);
+
+    net_change(&net, BLOCKS);
+    net_wait(&net, 122);
+    ck_assert_uint_eq(net_gauges(&net).ports_in_use, 0);
+    net_end(&net);
+}
+END_TEST
+
+#define TWO_BLOCKS "kind=nat44 pool4=192.0.2.1:1024-1151 port-block-size=64 "
+
+/* Of two blocks, one is full of static bindings of UDP. */
+START_TEST(block_full_of_static_ports)
+{
+    char text[8192] = TWO_BLOCKS;
+    size_t used = strlen(text);
+    struct net net;
+
+    for (int i = 0; i < 64; i++) {
+        used += snprintf(text + used, sizeof text - used,
+                         "bib=udp,10.0.1.%d:1,192.0.2.1:%d ", i, 1024 + i);
+    }
+    for (int round = 0; round < 20; round++) {
+        net_begin(&net, text);
+        net.ctx.rng = round + 1;
+        ck_assert_int_ge(net_out(&net, "10.0.0.1", 1, SERVER, 53), 1088);
+        ck_assert_int_eq(net_out(&net, "10.0.0.2", 1, SERVER, 53), -1);
+        ck_assert_int_eq(net.drop, XLAT_DROP_NO_PORT);
+        net_end(&net);
+    }
+}
+END_TEST
+
+/* What becomes static counts no more. */
+START_TEST(static_bindings_do_not_count)
+{
+    struct net net;
+    char text[128];
+    int port;
+
+    net_begin(&net, NAT44 "subscriber-ports=1");
+    port = net_out(&net, "10.0.0.1", 1000, SERVER, 53);
+    ck_assert_int_eq(net_out(&net, "10.0.0.1", 1001, SERVER, 53), -1);
+    snprintf(text, sizeof text, NAT44 "subscriber-ports=1 "
+             "bib=udp,10.0.0.1:1000,192.0.2.1:%d", port);
+    net_change(&net, text);
+    ck_assert_int_ge(net_out(&net, "10.0.0.1", 1001, SERVER, 53), 0);
+    ck_assert_int_eq(net_out(&net, "10.0.0.1", 1002, SERVER, 53), -1);
+    net_wait(&net, 302);
+    ck_assert_uint_eq(net_gauges(&net).subscribers, 0);
+    net_end(&net);
+}
+END_TEST
+
 /* A dry run says what limits would say to the outside. */
 START_TEST(dry_run_from_outside)
 {
@@ -283,6 +362,9 @@ main(void)
     tcase_add_test(tc, limits_later);
     tcase_add_test(tc, blocks);
     tcase_add_test(tc, blocks_come_back);
+    tcase_add_test(tc, blocks_with_static_ports);
+    tcase_add_test(tc, block_full_of_static_ports);
+    tcase_add_test(tc, static_bindings_do_not_count);
     tcase_add_test(tc, dry_run_from_outside);
     tcase_add_test(tc, dry_run);
     suite_add_tcase(s, tc);
