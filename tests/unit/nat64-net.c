@@ -76,6 +76,7 @@ send_datagram(struct net *net, const char *src, uint16_t sport,
         return -1;
     }
     packet_check(&job.pk);
+    net->src4 = job.pk.data[0] >> 4 == 4 ? pk_get32(job.pk.data + 12) : 0;
     ofs += job.pk.data[0] >> 4 == 4 ? PK_IP4_HDR_BYTES : PK_IP6_HDR_BYTES;
     return ntohs(pk_get16(job.pk.data + ofs));
 }

@@ -13,7 +13,8 @@ struct net {
     struct xlat_zone *zone;
     struct xlat_ctx ctx;         /* 'now_us' and 'tenant' are the test's. */
     enum xlat_drop drop;         /* Of the last datagram, if it was dropped. */
-    uint32_t tenant;             /* Of the last datagram, otherwise. */
+    uint32_t tenant;             /* Of the last datagram, otherwise; ... */
+    pk_be32 src4;                /* ... and its source, if that is of IPv4. */
 };
 
 /* Makes a net with the zone of 'text' (zone-util.h). */

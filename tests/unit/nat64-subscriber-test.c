@@ -4,9 +4,11 @@
 /* What subscribers and zones may have: sessions, ports, new sessions a second,
  * blocks of ports. */
 
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nat64-net.h"
 #include "xlat.h"
@@ -163,6 +165,69 @@ START_TEST(limits_later)
     net_change(&net, NAT44);
     net_wait(&net, 302);
     ck_assert_uint_eq(net_gauges(&net).subscribers, 0);
+    net_end(&net);
+}
+END_TEST
+
+/* RFC 4787, REQ-2: all sessions of a host have one outside address, as long as
+ * that has ports; hosts are spread over all addresses. */
+START_TEST(paired_addresses)
+{
+    unsigned int n_hosts[16] = { 0 };
+    struct net net;
+    char host[32];
+
+    net_begin(&net, "kind=nat44 pool4=192.0.2.0/28");
+    for (int i = 0; i < 200; i++) {
+        pk_be32 first = 0;
+
+        snprintf(host, sizeof host, "10.0.0.%d", i + 1);
+        for (int j = 0; j < 20; j++) {
+            ck_assert_int_ge(net_out(&net, host, 1000 + j, SERVER, 53), 0);
+            first = first ? first : net.src4;
+            ck_assert_uint_eq(net.src4, first);
+        }
+        n_hosts[ntohl(first) % 16]++;
+    }
+    for (int i = 0; i < 16; i++) {
+        ck_assert_uint_ge(n_hosts[i], 1);
+        ck_assert_uint_le(n_hosts[i], 40);
+    }
+    net_end(&net);
+}
+END_TEST
+
+/* When it has none left, other ones follow: here each address has 64 ports. */
+START_TEST(paired_addresses_used_up)
+{
+    unsigned int changes = 0;
+    pk_be32 last = 0;
+    struct net net;
+
+    net_begin(&net, "kind=nat44 pool4=192.0.2.0/28:1024-1087");
+    for (int i = 0; i < 16 * 64; i++) {
+        ck_assert_int_ge(net_out(&net, "10.0.0.1", 1000 + i, SERVER, 53), 0);
+        changes += net.src4 != last;
+        last = net.src4;
+    }
+    ck_assert_uint_eq(changes, 16);
+    ck_assert_int_eq(net_out(&net, "10.0.0.1", 999, SERVER, 53), -1);
+    ck_assert_int_eq(net.drop, XLAT_DROP_NO_PORT);
+    net_end(&net);
+}
+END_TEST
+
+/* All memory that a zone of a million sessions takes. */
+START_TEST(memory)
+{
+    struct nat64_gauges gauges;
+    struct net net;
+
+    net_begin(&net, "kind=nat44 pool4=192.0.2.0/28 max-sessions=1000000");
+    gauges = net_gauges(&net);
+    ck_assert_uint_eq(gauges.max_sessions, 1000000);
+    ck_assert_uint_le(gauges.bytes, UINT64_C(192) * gauges.max_sessions);
+    ck_assert_uint_ge(gauges.bytes, UINT64_C(128) * gauges.max_sessions);
     net_end(&net);
 }
 END_TEST
@@ -360,6 +425,9 @@ main(void)
     tcase_add_test(tc, prefix);
     tcase_add_test(tc, too_many_subscribers);
     tcase_add_test(tc, limits_later);
+    tcase_add_test(tc, paired_addresses);
+    tcase_add_test(tc, paired_addresses_used_up);
+    tcase_add_test(tc, memory);
     tcase_add_test(tc, blocks);
     tcase_add_test(tc, blocks_come_back);
     tcase_add_test(tc, blocks_with_static_ports);
