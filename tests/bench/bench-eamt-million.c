@@ -209,6 +209,7 @@ main(void)
     check(million);
     pairs_measure(&a, &b, 200, &result);
     check(million);
-    pairs_print(&result, "10 mappings against 1000000, uniform, both ways");
+    pairs_print(&result, "", "10 mappings against 1000000, uniform, both "
+                "ways");
     return 0;
 }

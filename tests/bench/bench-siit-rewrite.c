@@ -170,7 +170,7 @@ main(void)
     run_batch(bench);
     check(bench, &orc);          /* IPv4 to IPv6, ... */
     check(bench, &orc);          /* ... and back. */
-    pairs_print(&result, "both directions in turn");
+    pairs_print(&result, "", "both directions in turn");
     xlat_zone_destroy(bench->zone);
     free(bench);
     return EXIT_SUCCESS;

@@ -14,6 +14,7 @@ import contextlib
 import mmap
 import os
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -229,6 +230,67 @@ def siit_action_recirc(ovs, ovs_unpatched, builddir):
         "table=0," + match + ",ipv6,actions=nat64(zone=1),resubmit(,1)",
         "table=1,ip,actions=" + SET_MAC,
         "table=1,ipv6,actions=" + SET_MAC])
+
+
+SESSIONS = 100000
+
+
+def inside_frames():
+    return [frames.udp6("2001:db8:1::%x" % (k // 64 + 1),
+                        "2001:db8:64::%x:%x" % (0x0901, 0x0203),
+                        1024 + k % 64, 53) for k in range(SESSIONS)]
+
+
+def outside_frames(switch):
+    """A frame to each session from outside."""
+    ends = []
+    more = ["--limit=20000"]
+    while more:
+        text = switch.appctl("xlat/sessions", "1", *more)
+        ends += re.findall(r" ([0-9.]+):([0-9]+) > 9\.1\.2\.3:53 ", text)
+        more = re.findall(r"^more: (--cursor=\d+)$", text, re.M)
+        more += ["--limit=20000"] if more else []
+    if len(ends) != SESSIONS:
+        raise RuntimeError("there are %d sessions" % len(ends))
+    return [frames.udp4("9.1.2.3", ip, 53, int(port)) for ip, port in ends]
+
+
+def make_sessions(switch, builddir, packets):
+    """Sends 'packets' until each has a session."""
+    with Load(builddir, switch, "br-first", packets):
+        switch.ofctl("add-flow", "br-first",
+                     "ipv6,actions=nat64(zone=1),drop")
+        deadline = time.monotonic() + 30
+        while "sessions: %d\n" % SESSIONS not in switch.appctl("xlat/stats",
+                                                               "1"):
+            if time.monotonic() > deadline:
+                raise RuntimeError("sessions are missing:\n"
+                                   + switch.appctl("xlat/stats", "1"))
+            time.sleep(.1)
+    switch.vsctl("del-br", "br-first")
+
+
+def nat64_action(ovs, ovs_unpatched, builddir):
+    """Sessions in random order, in runs of a batch each way."""
+    with Switch(ovs) as switch:
+        switch.vsctl("create", "Xlat_Zone", "zone=1", "kind=nat64",
+                     'pool6="2001:db8:64::/96"', 'pool4="192.0.2.0/28"',
+                     "other_config:max-sessions=%d" % SESSIONS,
+                     "other_config:udp-timeout=3600")
+        six = inside_frames()
+        make_sessions(switch, builddir, six)
+        four = outside_frames(switch)
+        random.Random(1).shuffle(six)
+        random.Random(2).shuffle(four)
+        packets = [f for k in range(0, SESSIONS, 32)
+                   for f in six[k:k + 32] + four[k:k + 32]]
+        with Load(builddir, switch, "br0", packets) as load:
+            result = rate_against_plain(
+                switch, load, plain_ip, lambda match: [
+                    match + ",ip,actions=nat64(zone=1)," + SET_MAC,
+                    match + ",ipv6,actions=nat64(zone=1)," + SET_MAC])
+        check_counter(switch, 1)
+        return result
 
 
 SIR = "3333:0:0:1"

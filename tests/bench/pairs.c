@@ -13,8 +13,11 @@
 #define WINDOW_NS 6e6
 #define CALIBRATION_ROUNDS 100000
 
-static double
-now_ns(void)
+static int compare_doubles(const void *, const void *);
+static double percentile(const double *sorted, int n, double p);
+
+double
+pairs_now_ns(void)
 {
     struct timespec ts;
 
@@ -23,13 +26,35 @@ now_ns(void)
 }
 
 static void
-pin(void)
+pin_to_cpu(int cpu)
 {
     cpu_set_t set;
 
     CPU_ZERO(&set);
-    CPU_SET(sched_getcpu(), &set);
+    CPU_SET(cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
+}
+
+static cpu_set_t all_cpus;
+
+/* Before any thread is pinned, since what it starts would be, too. */
+static void __attribute__((constructor))
+find_cpus(void)
+{
+    CPU_ZERO(&all_cpus);
+    sched_getaffinity(0, sizeof all_cpus, &all_cpus);
+}
+
+bool
+pairs_pin_to(unsigned int n)
+{
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all_cpus) && !n--) {
+            pin_to_cpu(cpu);
+            return true;
+        }
+    }
+    return false;
 }
 
 void
@@ -44,43 +69,45 @@ pairs_mac_swap_copy(unsigned char *to, unsigned char *frame)
     __asm__ volatile("" : : "r" (to), "r" (frame) : "memory");
 }
 
-/* Returns the nanoseconds of a fixed piece of work. */
-static double
-calibrate(void)
+double
+pairs_calibrate(void)
 {
     static unsigned char frame[64], to[64];
-    double start = now_ns();
+    double start = pairs_now_ns();
 
     for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
         pairs_mac_swap_copy(to, frame);
     }
-    return now_ns() - start;
+    return pairs_now_ns() - start;
+}
+
+/* Has 'k' handle 'n' packets, and returns the nanoseconds. */
+static double
+run(const struct pairs_kernel *k, size_t n)
+{
+    double start = pairs_now_ns();
+
+    if (k->run_timed) {
+        return k->run_timed(k->aux, n);
+    }
+    k->run(k->aux, n);
+    return pairs_now_ns() - start;
 }
 
 /* Returns a number of packets that takes about WINDOW_NS. */
 static size_t
 window_size(const struct pairs_kernel *k)
 {
-    for (size_t n = 1024; ; n *= 2) {
-        double start = now_ns();
+    for (size_t n = 1024; !k->n; n *= 2) {
+        double ns = run(k, n);
 
-        k->run(k->aux, n);
-        double ns = now_ns() - start;
         if (ns > WINDOW_NS / 4) {
             size_t want = n * (WINDOW_NS / ns);
 
             return want < 32 ? 32 : want / 32 * 32;
         }
     }
-}
-
-static double
-ns_per_packet(const struct pairs_kernel *k, size_t n)
-{
-    double start = now_ns();
-
-    k->run(k->aux, n);
-    return (now_ns() - start) / n;
+    return k->n;
 }
 
 static int
@@ -109,13 +136,14 @@ pairs_measure(const struct pairs_kernel *a, const struct pairs_kernel *b,
     if (!ratios || !as || !bs) {
         abort();
     }
-    pin();
+    pin_to_cpu(sched_getcpu());
     size_t na = window_size(a), nb = window_size(b);
-    for (double before = calibrate(); n < n_pairs && thrown < 4 * n_pairs;) {
-        as[n] = ns_per_packet(a, na);
-        bs[n] = ns_per_packet(b, nb);
+    double before = pairs_calibrate();
+    while (n < n_pairs && thrown < 4 * n_pairs) {
+        as[n] = run(a, na) / na;
+        bs[n] = run(b, nb) / nb;
 
-        double after = calibrate();
+        double after = pairs_calibrate();
         if (after > before * 1.1 || before > after * 1.1) {
             thrown++;
         } else {
@@ -129,6 +157,17 @@ pairs_measure(const struct pairs_kernel *a, const struct pairs_kernel *b,
         exit(EXIT_FAILURE);
     }
 
+    pairs_summarize(ratios, as, bs, n, r);
+    r->n_thrown = thrown;
+    free(ratios);
+    free(as);
+    free(bs);
+}
+
+void
+pairs_summarize(double *ratios, double *as, double *bs, int n,
+                struct pairs_result *r)
+{
     qsort(ratios, n, sizeof *ratios, compare_doubles);
     qsort(as, n, sizeof *as, compare_doubles);
     qsort(bs, n, sizeof *bs, compare_doubles);
@@ -139,19 +178,15 @@ pairs_measure(const struct pairs_kernel *a, const struct pairs_kernel *b,
         .a_ns = percentile(as, n, .5),
         .b_ns = percentile(bs, n, .5),
         .n_pairs = n,
-        .n_thrown = thrown,
     };
-    free(ratios);
-    free(as);
-    free(bs);
 }
 
 void
-pairs_print(const struct pairs_result *r, const char *note)
+pairs_print(const struct pairs_result *r, const char *more, const char *note)
 {
-    printf("{\"ratio\": %.4f, \"p5\": %.4f, \"p95\": %.4f, "
+    printf("{\"ratio\": %.4f, \"p5\": %.4f, \"p95\": %.4f, %s%s"
            "\"note\": \"%.1f ns against %.1f ns a packet; %d pairs, "
            "%d thrown away; %s\"}\n",
-           r->ratio, r->p5, r->p95, r->b_ns, r->a_ns, r->n_pairs,
-           r->n_thrown, note);
+           r->ratio, r->p5, r->p95, more, *more ? ", " : "", r->b_ns,
+           r->a_ns, r->n_pairs, r->n_thrown, note);
 }
