@@ -396,7 +396,9 @@ BENCH =
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs) bench.json
 
-bench: all $(bench_programs) $(bench_trees)
+# After "all", which builds the same objects, not beside it.
+bench: all
+	$(MAKE) $(AM_MAKEFLAGS) $(bench_programs) $(bench_trees)
 	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
 	$(PYTHON) $(top_srcdir)/tests/bench/run --bench='$(BENCH)' \
 		--builddir='$(abs_top_builddir)' \
@@ -407,7 +409,8 @@ if WITH_OVS
 bench_trees = ovs-plain-all
 
 # Other translators on the same traffic; figures to read, none to pass.
-side-by-side: all tests/bench/rr
+side-by-side: all
+	$(MAKE) $(AM_MAKEFLAGS) tests/bench/rr
 	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
 		$(top_srcdir)/tests/bench/side-by-side
 

@@ -201,8 +201,10 @@ main(void)
 {
     struct bench *few = make_bench(FEW);
     struct bench *million = make_bench(MILLION);
-    struct pairs_kernel a = { "10 entries", run, few };
-    struct pairs_kernel b = { "1000000 entries", run, million };
+    struct pairs_kernel a = { .name = "10 entries", .run = run, .aux = few };
+    struct pairs_kernel b = {
+        .name = "1000000 entries", .run = run, .aux = million,
+    };
     struct pairs_result result;
 
     check(few);

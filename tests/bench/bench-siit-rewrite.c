@@ -155,8 +155,12 @@ main(void)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     struct orc_conf orc = { .n_pool6 = 0 };
-    struct pairs_kernel a = { "mac-swap and copy", run_copy, bench };
-    struct pairs_kernel b = { "xlat_run", run_xlat, bench };
+    struct pairs_kernel a = {
+        .name = "mac-swap and copy", .run = run_copy, .aux = bench,
+    };
+    struct pairs_kernel b = {
+        .name = "xlat_run", .run = run_xlat, .aux = bench,
+    };
     struct pairs_result result;
 
     if (!bench) {

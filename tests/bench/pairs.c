@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The Flexiv authors */
-#define _GNU_SOURCE
 #include "pairs.h"
 
 #include <sched.h>

@@ -12,7 +12,6 @@
  * The last one says nothing, but opens connections, CONNECTIONS at a time,
  * resets each at once, and prints how many these were a second. */
 
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
