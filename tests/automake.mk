@@ -178,6 +178,7 @@ script_tests = \
 	tests/check-layers \
 	tests/check-manuals \
 	tests/check-spdx \
+	tests/check-summary \
 	tests/cli/flex-pcap \
 	tests/fuzz/replay-all \
 	tests/golden/check-made \
