@@ -70,6 +70,7 @@ send_datagram(struct net *net, const char *src, uint16_t sport,
     memset(&job, 0, sizeof job);
     job.pk = packet.pk;
     xlat_run(net->zone, &net->ctx, &job, 1);
+    net->verdict = job.verdict;
     net->drop = job.drop;
     net->tenant = job.tenant;
     if (job.verdict != XLAT_TRANSLATED) {

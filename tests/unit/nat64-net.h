@@ -12,7 +12,8 @@
 struct net {
     struct xlat_zone *zone;
     struct xlat_ctx ctx;         /* 'now_us' and 'tenant' are the test's. */
-    enum xlat_drop drop;         /* Of the last datagram, if it was dropped. */
+    enum xlat_verdict verdict;   /* Of the last datagram. */
+    enum xlat_drop drop;         /* Why it was dropped, if it was. */
     uint32_t tenant;             /* Of the last datagram, otherwise; ... */
     pk_be32 src4;                /* ... and its source, if that is of IPv4. */
 };

@@ -19,7 +19,7 @@
 #define SERVER6 "2001:db8:64::c633:6407"
 
 /* Sends from 'n' ports of 'host' on, and returns how many passed; the others
- * must be dropped because of 'drop'. */
+ * must be refused because of 'drop'. */
 static unsigned int
 send_many(struct net *net, const char *host, uint16_t port, unsigned int n,
           enum xlat_drop drop)
@@ -30,6 +30,7 @@ send_many(struct net *net, const char *host, uint16_t port, unsigned int n,
         if (net_out(net, host, port + i, SERVER, 53) >= 0) {
             passed++;
         } else {
+            ck_assert_int_eq(net->verdict, XLAT_REPLY);
             ck_assert_int_eq(net->drop, drop);
         }
     }
