@@ -47,6 +47,7 @@ unit_tests = \
 	tests/unit/nat64-lock-test \
 	tests/unit/nat64-many-test \
 	tests/unit/nat64-ports-test \
+	tests/unit/nat64-probe-test \
 	tests/unit/nat64-stress-test \
 	tests/unit/nat64-subscriber-test \
 	tests/unit/nat64-syn-test \
@@ -62,6 +63,8 @@ unit_tests = \
 packet_files = tests/unit/packet.c tests/unit/packet.h
 zone_files = tests/unit/zone-util.c tests/unit/zone-util.h
 net_files = tests/unit/nat64-net.c tests/unit/nat64-net.h \
+	$(packet_files) $(zone_files)
+own_files = tests/unit/nat64-own.c tests/unit/nat64-own.h \
 	$(packet_files) $(zone_files)
 
 tests_unit_6052_test_SOURCES = tests/unit/6052-test.c $(zone_files)
@@ -89,12 +92,13 @@ tests_unit_nat64_many_test_SOURCES = \
 tests_unit_nat64_many_test_CPPFLAGS = $(oracle_cppflags)
 tests_unit_nat64_many_test_LDADD = \
 	tests/liboracle.a lib/libxlat.a $(CHECK_LIBS)
+tests_unit_nat64_probe_test_SOURCES = \
+	tests/unit/nat64-probe-test.c $(own_files)
 tests_unit_nat64_stress_test_SOURCES = \
 	tests/unit/nat64-stress-test.c $(zone_files)
 tests_unit_nat64_subscriber_test_SOURCES = \
 	tests/unit/nat64-subscriber-test.c $(net_files)
-tests_unit_nat64_syn_test_SOURCES = \
-	tests/unit/nat64-syn-test.c $(packet_files) $(zone_files)
+tests_unit_nat64_syn_test_SOURCES = tests/unit/nat64-syn-test.c $(own_files)
 tests_unit_nat64_threads_test_SOURCES = \
 	tests/unit/nat64-threads-test.c tests/unit/nat64-threads-conn.c \
 	tests/unit/nat64-threads.h tests/unit/nat64-walk.c \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The Flexiv authors */
 
-/* What a stateful zone sends of its own accord: ICMP errors about SYNs that
- * have waited in vain, and probes of TCP sessions (RFC 6146, 3.5.2.2; RFC
- * 5382, REQ-4). */
+/* SYNs from outside that nobody has asked for: they wait for one from inside,
+ * and are refused in the end (RFC 6146, 3.5.2.2; RFC 5382, REQ-4). */
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -12,193 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nat64-own.h"
 #include "nat64-private.h"
-#include "packet.h"
 #include "pk-csum.h"
 #include "xlat-zone-private.h"
 #include "zone-util.h"
-
-#define FIN 0x01
-#define SYN 0x02
-#define RST 0x04
-#define ACK 0x10
-
-/* Both hosts, as either side knows them; the pool has one port. */
-#define H6 "2001:db8:1::5"
-#define H4 "10.0.0.5"
-#define S4 "198.51.100.7"
-#define S6 "2001:db8:64::c633:6407"
-#define T4 "198.51.100.8"
-#define T6 "2001:db8:64::c633:6408"
-#define P4 "192.0.2.1"
-
-#define NAT64 "kind=nat64 pool6=2001:db8:64::/96 pool4=" P4 ":5000-5000 "
-#define NAT44 "kind=nat44 pool4=" P4 ":5000-5000 "
-
-/* ------------------------------------------------------------------------
- * A zone, its clock, and what it sends.
- * ------------------------------------------------------------------------ */
-
-#define MAX_SENT 4096
-#define ORIGIN_IN 7              /* Of hosts inside, ... */
-#define ORIGIN_OUT 9             /* ... and outside. */
-
-struct sent {
-    uint16_t origin;
-    uint16_t len;
-    uint8_t ip[600];
-};
-
-static struct xlat_zone *zone;
-static uint64_t now_us;
-static bool has_origins;
-static struct xlat_ctx ctx;
-static struct xlat_job job;      /* The last packet. */
-static struct packet packet;
-
-static struct sent sent[MAX_SENT];
-static unsigned int n_sent;
-
-static void
-at_once(void (*cb)(void *aux), void *aux)
-{
-    cb(aux);
-}
-
-static void
-note_sent(uint16_t origin, const uint8_t *ip, uint32_t len, void *aux)
-{
-    struct sent *s = &sent[n_sent++];
-
-    ck_assert_ptr_eq(aux, &n_sent);
-    ck_assert_uint_le(n_sent, MAX_SENT);
-    ck_assert_uint_le(len, sizeof s->ip);
-    s->origin = origin;
-    s->len = len;
-    memcpy(s->ip, ip, len);
-}
-
-static uint16_t
-get_origin(struct xlat_ctx *c, const struct xlat_job *j)
-{
-    const uint8_t *ip = j->pk.data;
-
-    ck_assert_ptr_eq(c, &ctx);
-    if (!has_origins) {
-        return 0;
-    }
-    return ip[0] >> 4 == 6 || ip[12] == 10 ? ORIGIN_IN : ORIGIN_OUT;
-}
-
-static void
-put_zone(const char *text)
-{
-    struct xlat_zone *old = zone;
-
-    zone = zone_make(text, old);
-    nat64_fit(zone, now_us, at_once);
-    xlat_zone_destroy(old);
-}
-
-static void
-begin(const char *text)
-{
-    zone = NULL;
-    now_us = 1000000000;
-    has_origins = true;
-    n_sent = 0;
-    put_zone(text);
-    ctx = (struct xlat_ctx) { .rng = 1, .thread = 1,
-                              .get_origin = get_origin };
-}
-
-static void
-run_clock(void)
-{
-    nat64_run(zone, now_us, at_once, note_sent, &n_sent);
-}
-
-/* Lets 'seconds' pass, ten times a second, or in a thousand steps. */
-static void
-pass(double seconds)
-{
-    uint64_t end = now_us + seconds * 1e6;
-    uint64_t step = seconds > 100 ? seconds * 1e3 : 100000;
-
-    while (now_us < end) {
-        now_us = now_us + step < end ? now_us + step : end;
-        run_clock();
-    }
-}
-
-static void
-finish(void)
-{
-    nat64_flush(zone, now_us, at_once);
-    xlat_zone_destroy(zone);
-    zone = NULL;
-}
-
-static struct nat64_gauges
-gauges(void)
-{
-    struct nat64_gauges g;
-
-    nat64_get_gauges(zone, &g);
-    return g;
-}
-
-static struct xlat_counters
-counters(void)
-{
-    struct xlat_counters c;
-
-    xlat_zone_get_counters(zone, &c);
-    return c;
-}
-
-static void
-run_packet(void)
-{
-    job = (struct xlat_job) { .pk = packet.pk };
-    ctx.now_us = now_us;
-    xlat_run(zone, &ctx, &job, 1);
-}
-
-/* Takes a segment through the zone. */
-static void
-send_tcp(const char *src, uint16_t sport, const char *dst, uint16_t dport,
-         uint8_t flags)
-{
-    uint8_t l4[64];
-    uint32_t n = packet_tcp(l4, sport, dport, 0);
-
-    l4[13] = flags;
-    packet_build(&packet, &(struct packet_spec) {
-        .src = src, .dst = dst, .proto = IPPROTO_TCP, .l4 = l4, .l4_bytes = n,
-    });
-    run_packet();
-}
-
-static void
-check_translated(void)
-{
-    ck_assert_msg(job.verdict == XLAT_TRANSLATED, "verdict %d, %s",
-                  job.verdict, xlat_drop_name(job.drop));
-}
-
-static void
-check_dropped(enum xlat_drop drop)
-{
-    ck_assert_int_eq(job.verdict, XLAT_DROPPED);
-    ck_assert_str_eq(xlat_drop_name(job.drop), xlat_drop_name(drop));
-}
 
 /* A SYN from outside to the one port of the pool. */
 static void
 send_syn(void)
 {
-    send_tcp(S4, 80, P4, 5000, SYN);
+    own_send_tcp(S4, 80, P4, 5000, SYN);
 }
 
 /* ------------------------------------------------------------------------
@@ -210,7 +33,7 @@ send_syn(void)
 static void
 check_refusal(unsigned int i, const uint8_t *quote, uint32_t n)
 {
-    const struct sent *s = &sent[i];
+    const struct own_sent *s = &own.sent[i];
     struct pk pk = { .data = (uint8_t *) s->ip, .len = s->len };
 
     ck_assert_uint_eq(s->origin, ORIGIN_OUT);
@@ -231,50 +54,50 @@ START_TEST(refused_after_six_seconds)
 {
     uint8_t syn[40];
 
-    begin(_i ? NAT44 : NAT64);
+    own_begin(_i ? NAT44 : NAT64);
     send_syn();
-    memcpy(syn, packet.buf + PACKET_HEADROOM, sizeof syn);
-    check_dropped(XLAT_DROP_STORED_SYN);
-    ck_assert_uint_eq(gauges().stored_syns, 1);
-    ck_assert_uint_eq(counters().drops[XLAT_DROP_STORED_SYN], 1);
-    ck_assert_uint_eq(gauges().sessions, 0);
+    memcpy(syn, own.packet.buf + PACKET_HEADROOM, sizeof syn);
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
+    ck_assert_uint_eq(own_counters().drops[XLAT_DROP_STORED_SYN], 1);
+    ck_assert_uint_eq(own_gauges().sessions, 0);
 
-    pass(6);
-    ck_assert_uint_eq(n_sent, 0);
-    pass(0.3);
-    ck_assert_uint_eq(n_sent, 1);
+    own_pass(6);
+    ck_assert_uint_eq(own.n_sent, 0);
+    own_pass(0.3);
+    ck_assert_uint_eq(own.n_sent, 1);
     check_refusal(0, syn, sizeof syn);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    ck_assert_uint_eq(counters().syns_answered, 1);
-    pass(60);
-    ck_assert_uint_eq(n_sent, 1);
-    finish();
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    ck_assert_uint_eq(own_counters().syns_answered, 1);
+    own_pass(60);
+    ck_assert_uint_eq(own.n_sent, 1);
+    own_finish();
 }
 END_TEST
 
 /* Repeating it changes nothing, neither the time nor the verdict. */
 START_TEST(retries)
 {
-    begin(NAT64);
+    own_begin(NAT64);
     send_syn();
-    pass(1);
+    own_pass(1);
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    pass(2);
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    own_pass(2);
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    ck_assert_uint_eq(gauges().stored_syns, 1);
-    ck_assert_uint_eq(n_sent, 0);
-    pass(3.3);
-    ck_assert_uint_eq(n_sent, 1);
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
+    ck_assert_uint_eq(own.n_sent, 0);
+    own_pass(3.3);
+    ck_assert_uint_eq(own.n_sent, 1);
 
     /* The next one begins anew. */
-    pass(0.7);
+    own_pass(0.7);
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    pass(6.3);
-    ck_assert_uint_eq(n_sent, 2);
-    finish();
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    own_pass(6.3);
+    ck_assert_uint_eq(own.n_sent, 2);
+    own_finish();
 }
 END_TEST
 
@@ -282,19 +105,19 @@ END_TEST
  * packet from outside arrives. */
 START_TEST(simultaneous_open)
 {
-    begin(_i ? NAT44 : NAT64);
+    own_begin(_i ? NAT44 : NAT64);
     send_syn();
-    pass(1);
-    send_tcp(_i ? H4 : H6, 4000, _i ? S4 : S6, 80, SYN);
-    check_translated();
-    ck_assert_uint_eq(gauges().stored_syns, 0);
+    own_pass(1);
+    own_send_tcp(_i ? H4 : H6, 4000, _i ? S4 : S6, 80, SYN);
+    own_check_translated();
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
     send_syn();
-    check_translated();
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    pass(300);
-    ck_assert_uint_eq(n_sent, 0);
-    ck_assert_uint_eq(gauges().sessions, 1);
-    finish();
+    own_check_translated();
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    own_pass(300);
+    ck_assert_uint_eq(own.n_sent, 0);
+    ck_assert_uint_eq(own_gauges().sessions, 1);
+    own_finish();
 }
 END_TEST
 
@@ -302,18 +125,18 @@ END_TEST
  * but then there is a binding, and the next SYN goes to it. */
 START_TEST(binding_comes)
 {
-    begin(NAT64);
+    own_begin(NAT64);
     send_syn();
-    send_tcp(H6, 4000, T6, 80, SYN);
-    check_translated();
-    ck_assert_uint_eq(gauges().stored_syns, 1);
-    pass(1);
+    own_send_tcp(H6, 4000, T6, 80, SYN);
+    own_check_translated();
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
+    own_pass(1);
     send_syn();
-    check_translated();
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    pass(7);
-    ck_assert_uint_eq(n_sent, 0);
-    finish();
+    own_check_translated();
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    own_pass(7);
+    ck_assert_uint_eq(own.n_sent, 0);
+    own_finish();
 }
 END_TEST
 
@@ -323,46 +146,46 @@ START_TEST(session_beside)
 {
     struct pk_info info;
 
-    begin(NAT64);
-    send_tcp(H6, 4000, S6, 80, SYN);
-    send_tcp(H6, 4000, T6, 80, SYN);
+    own_begin(NAT64);
+    own_send_tcp(H6, 4000, S6, 80, SYN);
+    own_send_tcp(H6, 4000, T6, 80, SYN);
     send_syn();
-    check_translated();
-    send_tcp(S4, 80, P4, 5000, SYN);
-    packet_build(&packet, &(struct packet_spec) {
+    own_check_translated();
+    own_send_tcp(S4, 80, P4, 5000, SYN);
+    packet_build(&own.packet, &(struct packet_spec) {
         .src = S4, .dst = P4, .proto = IPPROTO_TCP,
         .l4 = (const uint8_t []) { 0, 80, 5000 >> 8, 5000 & 0xff, [19] = 0 },
         .l4_bytes = 20,
     });
-    ck_assert_int_eq(pk_parse(packet.pk.data, packet.pk.len, 0, &info),
+    ck_assert_int_eq(pk_parse(own.packet.pk.data, own.packet.pk.len, 0, &info),
                      PK_OK);
-    nat64_syns_put(zone->stateful->syns, packet.pk.data, &info,
-                   nat64_tick(now_us), ORIGIN_OUT);
-    ck_assert_uint_eq(gauges().stored_syns, 1);
-    pass(7);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    ck_assert_uint_eq(n_sent, 0);
-    finish();
+    nat64_syns_put(own.zone->stateful->syns, own.packet.pk.data, &info,
+                   nat64_tick(own.now_us), ORIGIN_OUT);
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
+    own_pass(7);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    ck_assert_uint_eq(own.n_sent, 0);
+    own_finish();
 }
 END_TEST
 
 /* With address-dependent filtering, a SYN to a binding waits, too. */
 START_TEST(filtered)
 {
-    begin(NAT64 "filtering=address-dependent");
-    send_tcp(H6, 4000, T6, 80, SYN);
+    own_begin(NAT64 "filtering=address-dependent");
+    own_send_tcp(H6, 4000, T6, 80, SYN);
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    ck_assert_uint_eq(gauges().stored_syns, 1);
-    send_tcp(H6, 4000, S6, 80, SYN);
-    check_translated();
-    ck_assert_uint_eq(gauges().stored_syns, 0);
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
+    own_send_tcp(H6, 4000, S6, 80, SYN);
+    own_check_translated();
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
 
-    send_tcp("198.51.100.9", 80, P4, 5000, SYN);
-    check_dropped(XLAT_DROP_STORED_SYN);
-    pass(7);
-    ck_assert_uint_eq(n_sent, 1);
-    finish();
+    own_send_tcp("198.51.100.9", 80, P4, 5000, SYN);
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    own_pass(7);
+    ck_assert_uint_eq(own.n_sent, 1);
+    own_finish();
 }
 END_TEST
 
@@ -370,38 +193,38 @@ END_TEST
  * nobody could answer, and none if nothing may happen. */
 START_TEST(not_stored)
 {
-    begin(NAT64);
-    send_tcp(S4, 80, P4, 5000, SYN | ACK);
-    ck_assert_int_eq(job.verdict, XLAT_REPLY);
-    send_tcp(S4, 80, P4, 5000, ACK);
-    ck_assert_int_eq(job.verdict, XLAT_REPLY);
-    send_tcp(S4, 80, P4, 5000, SYN | RST);
-    ck_assert_int_eq(job.verdict, XLAT_REPLY);
-    send_tcp(H6, 4000, "2001:db8:64::c000:201", 6000, SYN);
-    check_dropped(XLAT_DROP_NO_BINDING);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    pass(300);
-    ck_assert_uint_eq(gauges().sessions, 0);
+    own_begin(NAT64);
+    own_send_tcp(S4, 80, P4, 5000, SYN | ACK);
+    ck_assert_int_eq(own.job.verdict, XLAT_REPLY);
+    own_send_tcp(S4, 80, P4, 5000, ACK);
+    ck_assert_int_eq(own.job.verdict, XLAT_REPLY);
+    own_send_tcp(S4, 80, P4, 5000, SYN | RST);
+    ck_assert_int_eq(own.job.verdict, XLAT_REPLY);
+    own_send_tcp(H6, 4000, "2001:db8:64::c000:201", 6000, SYN);
+    own_check_dropped(XLAT_DROP_NO_BINDING);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    own_pass(300);
+    ck_assert_uint_eq(own_gauges().sessions, 0);
 
-    ctx.dry_run = true;
+    own.ctx.dry_run = true;
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    ctx.dry_run = false;
-    has_origins = false;
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    own.ctx.dry_run = false;
+    own.has_origins = false;
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    ctx.get_origin = NULL;
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    own.ctx.get_origin = NULL;
     send_syn();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
 
-    put_zone(NAT64 "stored-syns=0");
+    own_put_zone(NAT64 "stored-syns=0");
     send_syn();
-    ck_assert_int_eq(job.verdict, XLAT_REPLY);
-    ck_assert_int_eq(job.drop, XLAT_DROP_NO_BINDING);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    ck_assert_uint_eq(n_sent, 0);
-    finish();
+    ck_assert_int_eq(own.job.verdict, XLAT_REPLY);
+    ck_assert_int_eq(own.job.drop, XLAT_DROP_NO_BINDING);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    ck_assert_uint_eq(own.n_sent, 0);
+    own_finish();
 }
 END_TEST
 
@@ -413,21 +236,21 @@ START_TEST(bound)
     char text[200];
 
     snprintf(text, sizeof text, NAT64 "stored-syns=%u", max);
-    begin(text);
+    own_begin(text);
     for (int i = 0; i < 3000; i++) {
-        send_tcp(S4, 1000 + i, P4, 5000 + i % 7, SYN);
-        check_dropped(XLAT_DROP_STORED_SYN);
-        ck_assert_uint_le(gauges().stored_syns, max);
+        own_send_tcp(S4, 1000 + i, P4, 5000 + i % 7, SYN);
+        own_check_dropped(XLAT_DROP_STORED_SYN);
+        ck_assert_uint_le(own_gauges().stored_syns, max);
     }
-    ck_assert_uint_gt(gauges().stored_syns, max * 9 / 10);
-    max = gauges().stored_syns;
-    pass(7);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    ck_assert_uint_eq(n_sent, max);
-    for (unsigned int i = 0; i < n_sent; i++) {
-        check_refusal(i, sent[i].ip + 28, 40);
+    ck_assert_uint_gt(own_gauges().stored_syns, max * 9 / 10);
+    max = own_gauges().stored_syns;
+    own_pass(7);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    ck_assert_uint_eq(own.n_sent, max);
+    for (unsigned int i = 0; i < own.n_sent; i++) {
+        check_refusal(i, own.sent[i].ip + 28, 40);
     }
-    finish();
+    own_finish();
 }
 END_TEST
 
@@ -436,19 +259,19 @@ START_TEST(rate)
 {
     struct xlat_counters c;
 
-    begin(NAT64 "icmp-error-rate=1 icmp-error-burst=2");
+    own_begin(NAT64 "icmp-error-rate=1 icmp-error-burst=2");
     for (int i = 0; i < 5; i++) {
-        send_tcp(S4, 1000 + i, P4, 5000, SYN);
+        own_send_tcp(S4, 1000 + i, P4, 5000, SYN);
     }
-    pass(7);
-    ck_assert_uint_eq(n_sent, 2);
-    ck_assert_uint_eq(counters().syns_answered, 2);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    c = counters();
+    own_pass(7);
+    ck_assert_uint_eq(own.n_sent, 2);
+    ck_assert_uint_eq(own_counters().syns_answered, 2);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    c = own_counters();
     ck_assert_uint_eq(c.replies_limited, 3);
     ck_assert_uint_eq(c.replies, 0);
     ck_assert_uint_eq(c.packets, c.drops[XLAT_DROP_STORED_SYN]);
-    finish();
+    own_finish();
 }
 END_TEST
 
@@ -458,67 +281,67 @@ START_TEST(quote)
     uint8_t l4[400] = { 0 }, options[40], quoted[NAT64_SYN_BYTES];
     uint32_t n = packet_tcp(l4, 80, 5000, 300);
 
-    begin(NAT64 "icmp-source4=203.0.113.9");
+    own_begin(NAT64 "icmp-source4=203.0.113.9");
     memset(options, 1, sizeof options);
     l4[13] = SYN;
-    packet_build(&packet, &(struct packet_spec) {
+    packet_build(&own.packet, &(struct packet_spec) {
         .src = S4, .dst = P4, .proto = IPPROTO_TCP, .l4 = l4, .l4_bytes = n,
         .ext = options, .ext_bytes = sizeof options,
     });
-    memcpy(quoted, packet.pk.data, sizeof quoted);
-    run_packet();
-    check_dropped(XLAT_DROP_STORED_SYN);
-    pass(7);
-    ck_assert_uint_eq(n_sent, 1);
-    packet_check_addr(AF_INET, sent[0].ip + 12, "203.0.113.9");
-    memcpy(sent[0].ip + 12, quoted + 16, 4);
-    pk_put16(sent[0].ip + 10, 0);
-    pk_put16(sent[0].ip + 10, htons(~packet_sum(sent[0].ip, 20, 0)));
+    memcpy(quoted, own.packet.pk.data, sizeof quoted);
+    own_run_packet();
+    own_check_dropped(XLAT_DROP_STORED_SYN);
+    own_pass(7);
+    ck_assert_uint_eq(own.n_sent, 1);
+    packet_check_addr(AF_INET, own.sent[0].ip + 12, "203.0.113.9");
+    memcpy(own.sent[0].ip + 12, quoted + 16, 4);
+    pk_put16(own.sent[0].ip + 10, 0);
+    pk_put16(own.sent[0].ip + 10, htons(~packet_sum(own.sent[0].ip, 20, 0)));
     check_refusal(0, quoted, sizeof quoted);
-    finish();
+    own_finish();
 }
 END_TEST
 
 /* Configurations come and go. */
 START_TEST(reconfigured)
 {
-    begin(NAT64);
+    own_begin(NAT64);
     send_syn();
-    put_zone(NAT64 "tcp-incoming-syn-timeout=3");
-    ck_assert_uint_eq(gauges().stored_syns, 1);
-    pass(3.3);
-    ck_assert_uint_eq(n_sent, 1);
+    own_put_zone(NAT64 "tcp-incoming-syn-timeout=3");
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
+    own_pass(3.3);
+    ck_assert_uint_eq(own.n_sent, 1);
 
     /* Another number: another store. */
     send_syn();
-    put_zone(NAT64 "stored-syns=7");
-    ck_assert_uint_eq(gauges().stored_syns, 0);
+    own_put_zone(NAT64 "stored-syns=7");
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
     send_syn();
-    ck_assert_uint_eq(gauges().stored_syns, 1);
+    ck_assert_uint_eq(own_gauges().stored_syns, 1);
 
     /* An address that is not the zone's any more sends nothing. */
-    put_zone("kind=nat64 pool6=2001:db8:64::/96 pool4=192.0.2.2 "
+    own_put_zone("kind=nat64 pool6=2001:db8:64::/96 pool4=192.0.2.2 "
              "stored-syns=7");
-    pass(7);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    ck_assert_uint_eq(n_sent, 1);
-    finish();
+    own_pass(7);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    ck_assert_uint_eq(own.n_sent, 1);
+    own_finish();
 }
 END_TEST
 
 START_TEST(nobody_sends)
 {
-    begin(NAT64 "tcp-established-timeout=10 tcp-transitory-timeout=5");
-    send_tcp(H6, 4000, S6, 80, SYN);
+    own_begin(NAT64 "tcp-established-timeout=10 tcp-transitory-timeout=5");
+    own_send_tcp(H6, 4000, S6, 80, SYN);
     send_syn();
-    send_tcp(T4, 80, P4, 5001, SYN);
-    now_us += 12000000;
-    nat64_run(zone, now_us, at_once, NULL, NULL);
-    ck_assert_uint_eq(gauges().stored_syns, 0);
-    ck_assert_uint_eq(counters().syns_answered, 0);
-    ck_assert_uint_eq(counters().probes_sent, 0);
-    ck_assert_uint_eq(gauges().sessions, 1);
-    finish();
+    own_send_tcp(T4, 80, P4, 5001, SYN);
+    own.now_us += 12000000;
+    nat64_run(own.zone, own.now_us, own_at_once, NULL, NULL);
+    ck_assert_uint_eq(own_gauges().stored_syns, 0);
+    ck_assert_uint_eq(own_counters().syns_answered, 0);
+    ck_assert_uint_eq(own_counters().probes_sent, 0);
+    ck_assert_uint_eq(own_gauges().sessions, 1);
+    own_finish();
 }
 END_TEST
 
@@ -702,339 +525,11 @@ START_TEST(threads)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------
- * Probes.
- * ------------------------------------------------------------------------ */
-
-#define TIMES "tcp-established-timeout=100 tcp-transitory-timeout=20 "
-
-static bool is_44;
-
-static void
-from_inside(uint8_t flags)
-{
-    send_tcp(is_44 ? H4 : H6, 4000, is_44 ? S4 : S6, 80, flags);
-    check_translated();
-}
-
-static void
-from_outside(uint8_t flags)
-{
-    send_tcp(S4, 80, P4, 5000, flags);
-    check_translated();
-}
-
-/* Begins with an established session. */
-static void
-begin_established(const char *text)
-{
-    is_44 = strstr(text, "nat44");
-    begin(text);
-    from_inside(SYN);
-    from_outside(SYN | ACK);
-    from_inside(ACK);
-}
-
-static void
-note_state(const struct nat64_session_info *info, void *state)
-{
-    *(const char **) state = info->state;
-}
-
-/* Returns the state of the one session, "" if there is none. */
-static const char *
-state(void)
-{
-    const char *name = "";
-    uint32_t cursor = 0;
-
-    nat64_dump(zone, now_us, &cursor, UINT32_MAX, note_state, &name);
-    return name;
-}
-
-static void
-check_probe(const struct sent *s)
-{
-    struct pk pk = { .data = (uint8_t *) s->ip, .len = s->len };
-    const uint8_t *tcp = s->ip + (is_44 ? 20 : 40);
-
-    ck_assert_uint_eq(s->origin, ORIGIN_IN);
-    ck_assert_uint_eq(s->len, is_44 ? 40 : 60);
-    packet_check(&pk);
-    if (is_44) {
-        ck_assert_uint_eq(s->ip[0], 0x45);
-        ck_assert_uint_eq(s->ip[8], 64);
-        ck_assert_uint_eq(s->ip[9], IPPROTO_TCP);
-        packet_check_addr(AF_INET, s->ip + 12, S4);
-        packet_check_addr(AF_INET, s->ip + 16, H4);
-    } else {
-        ck_assert_uint_eq(ntohl(pk_get32(s->ip)), 0x60000000);
-        ck_assert_uint_eq(s->ip[6], IPPROTO_TCP);
-        ck_assert_uint_eq(s->ip[7], 64);
-        packet_check_addr(AF_INET6, s->ip + 8, S6);
-        packet_check_addr(AF_INET6, s->ip + 24, H6);
-    }
-    ck_assert_uint_eq(ntohs(pk_get16(tcp)), 80);
-    ck_assert_uint_eq(ntohs(pk_get16(tcp + 2)), 4000);
-    ck_assert_uint_eq(pk_get32(tcp + 4), 0);
-    ck_assert_uint_eq(pk_get32(tcp + 8), 0);
-    ck_assert_uint_eq(tcp[12], 5 << 4);
-    ck_assert_uint_eq(tcp[13], ACK);
-    ck_assert_uint_eq(pk_get16(tcp + 18), 0);
-}
-
-/* An established session without packets is probed, once, and ends if nobody
- * answers. */
-START_TEST(probed)
-{
-    begin_established(_i ? NAT44 TIMES : NAT64 TIMES);
-    pass(100);
-    ck_assert_uint_eq(n_sent, 0);
-    ck_assert_str_eq(state(), "ESTABLISHED");
-    pass(0.5);
-    ck_assert_uint_eq(n_sent, 1);
-    check_probe(&sent[0]);
-    ck_assert_str_eq(state(), "TRANS");
-    ck_assert_uint_eq(counters().probes_sent, 1);
-    pass(19.4);
-    ck_assert_str_eq(state(), "TRANS");
-    ck_assert_uint_eq(gauges().sessions, 1);
-    pass(0.6);
-    ck_assert_uint_eq(gauges().sessions, 0);
-    ck_assert_uint_eq(n_sent, 1);
-    finish();
-}
-END_TEST
-
-/* Who answers keeps the session, and is asked again after the next silence. */
-START_TEST(answered)
-{
-    begin_established(NAT64 TIMES);
-    for (unsigned int i = 1; i <= 3; i++) {
-        pass(101);
-        ck_assert_uint_eq(n_sent, i);
-        check_probe(&sent[i - 1]);
-        ck_assert_str_eq(state(), "TRANS");
-        pass(15);
-        if (i == 2) {
-            from_outside(ACK);
-        } else {
-            from_inside(ACK);
-        }
-        ck_assert_str_eq(state(), "ESTABLISHED");
-        pass(99);
-        ck_assert_uint_eq(n_sent, i);
-        ck_assert_str_eq(state(), "ESTABLISHED");
-        from_inside(ACK);
-    }
-    finish();
-}
-END_TEST
-
-/* Who has no such connection says so, and changes nothing. */
-START_TEST(answered_by_reset)
-{
-    begin_established(NAT64 TIMES);
-    pass(101);
-    ck_assert_uint_eq(n_sent, 1);
-    from_inside(RST);
-    ck_assert_str_eq(state(), "TRANS");
-    pass(18);
-    ck_assert_uint_eq(gauges().sessions, 1);
-    pass(2);
-    ck_assert_uint_eq(gauges().sessions, 0);
-    finish();
-}
-END_TEST
-
-/* No probe if none is wanted or nobody knows where to send it: then the
- * session ends at once. */
-START_TEST(not_probed)
-{
-    begin_established(_i ? NAT64 TIMES "tcp-probe=false" : NAT64 TIMES);
-    if (!_i) {
-        finish();
-        begin(NAT64 TIMES);
-        has_origins = false;
-        from_inside(SYN);
-        from_outside(SYN | ACK);
-        from_inside(ACK);
-    }
-    pass(99);
-    ck_assert_uint_eq(gauges().sessions, 1);
-    pass(1.5);
-    ck_assert_uint_eq(gauges().sessions, 0);
-    ck_assert_uint_eq(n_sent, 0);
-    ck_assert_uint_eq(counters().probes_sent, 0);
-    finish();
-}
-END_TEST
-
-/* Only ESTABLISHED ends by a probe. */
-START_TEST(other_states)
-{
-    begin_established(NAT64 TIMES);
-    from_outside(FIN | ACK);
-    pass(99);
-    ck_assert_str_eq(state(), "V4 FIN RCV");
-    pass(2);
-    ck_assert_uint_eq(gauges().sessions, 0);
-
-    from_inside(SYN);
-    pass(21);
-    ck_assert_uint_eq(gauges().sessions, 0);
-    ck_assert_uint_eq(n_sent, 0);
-    finish();
-}
-END_TEST
-
-/* Where the inside is shows when it answers, of a session that was begun from
- * outside. */
-START_TEST(begun_outside)
-{
-    begin(NAT64 TIMES);
-    is_44 = false;
-    send_tcp(H6, 4000, T6, 80, SYN);
-    check_translated();
-    from_outside(SYN);
-    from_inside(SYN | ACK);
-    for (int i = 0; i < 5; i++) {
-        from_outside(ACK);
-    }
-    pass(101);
-    ck_assert_uint_eq(n_sent, 1);
-    check_probe(&sent[0]);
-    finish();
-}
-END_TEST
-
-/* A session that has ended and begins anew has a new origin. */
-START_TEST(revived)
-{
-    begin(NAT64 TIMES);
-    has_origins = false;
-    is_44 = false;
-    from_inside(SYN);
-    has_origins = true;
-    now_us += 30000000;
-    from_inside(SYN);
-    has_origins = false;
-    from_outside(SYN | ACK);
-    pass(101);
-    ck_assert_uint_eq(n_sent, 1);
-    check_probe(&sent[0]);
-    finish();
-}
-END_TEST
-
-/* Time may leap: what would have ended in the meantime ends. */
-START_TEST(leap)
-{
-    begin_established(NAT64 TIMES);
-    now_us += 110000000;
-    run_clock();
-    ck_assert_uint_eq(n_sent, 1);
-    ck_assert_str_eq(state(), "TRANS");
-    now_us += 9000000;
-    run_clock();
-    ck_assert_uint_eq(gauges().sessions, 1);
-    now_us += 2000000;
-    run_clock();
-    ck_assert_uint_eq(gauges().sessions, 0);
-    finish();
-
-    begin_established(NAT64 TIMES);
-    now_us += 121000000;
-    run_clock();
-    ck_assert_uint_eq(gauges().sessions, 0);
-    ck_assert_uint_eq(n_sent, 0);
-    finish();
-}
-END_TEST
-
-/* A packet that comes when its time is over, but before anybody has looked,
- * keeps the session. */
-START_TEST(packet_in_between)
-{
-    begin_established(NAT64 TIMES);
-    now_us += 101000000;
-    if (_i) {
-        from_inside(ACK);
-    } else {
-        from_outside(ACK);
-    }
-    ck_assert_uint_eq(gauges().sessions, 1);
-    ck_assert_str_eq(state(), "ESTABLISHED");
-    pass(99);
-    ck_assert_uint_eq(n_sent, 0);
-    pass(2);
-    ck_assert_uint_eq(n_sent, 1);
-    finish();
-}
-END_TEST
-
-/* Timeouts that become shorter are those of sessions that are there. */
-START_TEST(shorter)
-{
-    begin_established(NAT64);
-    pass(200);
-    ck_assert_uint_eq(n_sent, 0);
-    put_zone(NAT64 "tcp-established-timeout=150 tcp-transitory-timeout=100");
-    pass(0.1);
-    ck_assert_uint_eq(n_sent, 1);
-    ck_assert_str_eq(state(), "TRANS");
-    pass(51);
-    ck_assert_uint_eq(gauges().sessions, 0);
-    finish();
-}
-END_TEST
-
-/* A zone that becomes larger takes what it knows of its sessions along. */
-START_TEST(resized)
-{
-    begin_established(NAT64 TIMES);
-    put_zone(NAT64 TIMES "max-sessions=1000");
-    ck_assert_uint_eq(gauges().max_sessions, 1000);
-    pass(101);
-    ck_assert_uint_eq(n_sent, 1);
-    check_probe(&sent[0]);
-    finish();
-}
-END_TEST
-
-/* Many sessions fall silent at once: their probes are spread. */
-START_TEST(many)
-{
-    begin("kind=nat64 pool6=2001:db8:64::/96 pool4=192.0.2.1 "
-          "max-sessions=4000 " TIMES);
-    for (int i = 0; i < 2500; i++) {
-        send_tcp(H6, 2000 + i, S6, 80, SYN);
-        check_translated();
-        send_tcp(S4, 80, P4, ntohs(pk_get16(job.pk.data + 20)), SYN | ACK);
-        check_translated();
-    }
-    pass(100);
-    ck_assert_uint_eq(n_sent, 0);
-    now_us += 1000000;
-    for (unsigned int n = 1000; n <= 3000; n += 1000) {
-        run_clock();
-        ck_assert_uint_eq(n_sent, n < 2500 ? n : 2500);
-    }
-    pass(18);
-    ck_assert_uint_eq(gauges().sessions, 2500);
-    pass(2);
-    ck_assert_uint_eq(gauges().sessions, 0);
-    ck_assert_uint_eq(n_sent, 2500);
-    finish();
-}
-END_TEST
-
 int
 main(void)
 {
     Suite *suite = suite_create("nat64-syn");
     TCase *syns = tcase_create("syns");
-    TCase *probes = tcase_create("probes");
     SRunner *runner = srunner_create(suite);
 
     tcase_add_loop_test(syns, refused_after_six_seconds, 0, 2);
@@ -1052,20 +547,6 @@ main(void)
     tcase_add_test(syns, random_store);
     tcase_add_test(syns, threads);
     suite_add_tcase(suite, syns);
-
-    tcase_add_loop_test(probes, probed, 0, 2);
-    tcase_add_test(probes, answered);
-    tcase_add_test(probes, answered_by_reset);
-    tcase_add_loop_test(probes, not_probed, 0, 2);
-    tcase_add_test(probes, other_states);
-    tcase_add_test(probes, begun_outside);
-    tcase_add_test(probes, revived);
-    tcase_add_test(probes, leap);
-    tcase_add_loop_test(probes, packet_in_between, 0, 2);
-    tcase_add_test(probes, shorter);
-    tcase_add_test(probes, resized);
-    tcase_add_test(probes, many);
-    suite_add_tcase(suite, probes);
 
     srunner_run_all(runner, CK_ENV);
     int n_failed = srunner_ntests_failed(runner);
