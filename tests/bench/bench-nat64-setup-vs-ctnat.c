@@ -25,7 +25,7 @@
 
 #define AT_ONCE (20000 / XLAT_BATCH * XLAT_BATCH)
 #define MILLION (50 * AT_ONCE)
-#define N_PAIRS 200
+#define N_PAIRS 100
 
 static struct nat64_bench_conf conf = {
     .kind = "nat64",
