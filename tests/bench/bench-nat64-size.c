@@ -25,7 +25,7 @@ make_side(struct side *side, uint32_t n)
     struct nat64_bench_conf conf = {
         .kind = "nat64",
         .pool6 = "2001:db8:64::/96",
-        .pool4 = "192.0.2.0/27",
+        .pool4 = "192.0.2.0/28",
         .max = n,
     };
 

@@ -12,9 +12,10 @@
  * 65535.  One batch is ct(commit[,nat(src=...)]) or, once there is a
  * connection, ct[(nat)]: one call of conntrack_execute().
  *
- * What favours ct(): its memory is on huge pages (tests/bench/run); checksums are known to be good, so that it verifies
- * none; time stands still, so that nothing expires, and its sweeper sleeps;
- * UDP has no states and no sequence numbers. */
+ * What favours ct(): its memory is on huge pages (tests/bench/run); checksums
+ * are known to be good, so that it verifies none; time stands still, so that
+ * nothing expires, and its sweeper sleeps; UDP has no states and no sequence
+ * numbers. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,13 +4,13 @@
 /* Sends the frames of a capture on the first of its DPDK ports, over and over,
  * as fast as the port takes them, and throws away what comes in on the others.
  *
- *     memif-gen EAL-ARGUMENTS -- CAPTURE CONTROL
+ *     memif-gen EAL-ARGUMENTS -- CAPTURE CONTROL [keep-ports]
  *
  * The first byte of the file CONTROL becomes the last byte of each frame's
  * destination address; whoever changes it changes what the switch does with
  * the frames, at once.  It is added to the UDP source port as well, so that
- * the frames do not meet their likes in hash tables.  With 255, nothing is
- * sent.  Prints "ready" once peers may connect.
+ * the frames do not meet their likes in hash tables, unless they have to keep
+ * their ports.  With 255, nothing is sent.  Prints "ready" once peers may connect.
  *
  * The whole capture is kept in memory, so that its size is the size of the
  * working set that the receiver is made to have. */
@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <pcap/pcap.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct load {
     size_t n;
     size_t next;
     const volatile uint8_t *control;
+    bool keep_ports;
 };
 
 static volatile sig_atomic_t stop;
@@ -110,16 +112,16 @@ load_control(struct load *load, const char *name)
     return 0;
 }
 
-/* Makes the UDP frame at 'data' one of variant 'control'. */
+/* Gives the UDP frame at 'data' the source port of variant 'control'. */
 static void
-vary(uint8_t *data, uint8_t control)
+vary_port(uint8_t *data, uint8_t control)
 {
     uint8_t *udp = data + (data[12] == 0x86 ? 14 + 40 : 14 + 20);
     uint32_t sum = (uint16_t) ~(udp[6] << 8 | udp[7]) + (control << 8);
 
-    data[5] = control;
     udp[0] += control;
     sum = (sum & 0xffff) + (sum >> 16);
+    sum = sum == 0xffff ? 0 : sum;       /* No checksum is no variant. */
     udp[6] = ~sum >> 8;
     udp[7] = ~sum;
 }
@@ -130,8 +132,13 @@ fill(struct load *load, struct rte_mbuf *m, uint8_t control)
     uint32_t start = load->starts[load->next];
     uint32_t len = load->starts[load->next + 1] - start;
 
-    memcpy(rte_pktmbuf_mtod(m, void *), load->bytes + start, len);
-    vary(rte_pktmbuf_mtod(m, uint8_t *), control);
+    uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
+
+    memcpy(data, load->bytes + start, len);
+    data[5] = control;
+    if (!load->keep_ports) {
+        vary_port(data, control);
+    }
     m->data_len = m->pkt_len = len;
     load->next = load->next + 1 < load->n ? load->next + 1 : 0;
     __builtin_prefetch(load->bytes + start + 1024);
@@ -209,9 +216,11 @@ main(int argc, char *argv[])
     int n_eal = rte_eal_init(argc, argv);
     uint16_t n_ports = n_eal < 0 ? 0 : rte_eth_dev_count_avail();
 
-    if (!n_ports || argc - n_eal != 3) {
-        fprintf(stderr, "usage: memif-gen EAL-ARGUMENTS -- CAPTURE CONTROL, "
-                "with a port at least\n");
+    load.keep_ports = argc - n_eal == 4
+                      && !strcmp(argv[n_eal + 3], "keep-ports");
+    if (!n_ports || argc - n_eal != 3 + load.keep_ports) {
+        fprintf(stderr, "usage: memif-gen EAL-ARGUMENTS -- CAPTURE CONTROL "
+                "[keep-ports], with a port at least\n");
         return 2;
     }
     if (load_read(&load, argv[n_eal + 1])
