@@ -10,7 +10,8 @@
  * destination address; whoever changes it changes what the switch does with
  * the frames, at once.  It is added to the UDP source port as well, so that
  * the frames do not meet their likes in hash tables, unless they have to keep
- * their ports.  With 255, nothing is sent.  Prints "ready" once peers may connect.
+ * their ports.  With 255, nothing is sent.  Prints "ready" once peers may
+ * connect.
  *
  * The whole capture is kept in memory, so that its size is the size of the
  * working set that the receiver is made to have. */
